@@ -1,0 +1,156 @@
+"""Text analysis shared by every store: words to index terms, key terms, trigrams.
+
+It runs here rather than in the database, so that MemoryStore and both lexical backends of PostgresStore see the very same
+terms, whatever the server's version, locale or parser. English words are stemmed with Snowball (Porter2), as Postgres'
+``english`` configuration does; stop words are dropped; unsegmented scripts (CJK, Thai) become overlapping bigrams, so
+that any substring of two or more characters is found.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+__all__ = [
+    "MAX_INDEX_TERMS",
+    "MAX_QUERY_KEY_WORDS",
+    "TRIGRAM_THRESHOLD",
+    "index_terms",
+    "is_identifier_like",
+    "key_terms",
+    "query_key_words",
+    "similarity",
+    "trigrams",
+    "words",
+]
+
+MAX_INDEX_TERMS = 50_000
+"""Terms of one part that are indexed; what follows is stored and read, but not found lexically."""
+
+MAX_KEY_TERMS = 64
+MAX_QUERY_KEY_WORDS = 8
+MIN_KEY_CHARS = 3
+MAX_TERM_CHARS = 64
+TRIGRAM_THRESHOLD = 0.3
+"""pg_trgm's default similarity_threshold."""
+
+_MARKS = "".join(chr(code) for code in range(0x300, 0x1B00) if unicodedata.category(chr(code))[0] == "M")
+_UNSEGMENTED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul
+    "\u3040-\u30ff\u31f0-\u31ff"  # Kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+_RUN = re.compile(f"[{_UNSEGMENTED}]+|(?:[^\\W_{_UNSEGMENTED}]|[{_MARKS}])+")
+_UNSEGMENTED_START = re.compile(f"[{_UNSEGMENTED}]")
+
+# NLTK's English list, without what splitting at apostrophes leaves to the single letters at its end.
+_STOP_WORDS = frozenset(
+    """
+    i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
+    its itself they them their theirs themselves what which who whom this that these those am is are was were be been
+    being have has had having do does did doing a an the and but if or because as until while of at by for with about
+    against between into through during before after above below to from up down in out on off over under again further
+    then once here there when where why how all any both each few more most other some such no nor not only own same so
+    than too very can will just don should now ain aren couldn didn doesn hadn hasn haven isn ma mightn mustn needn shan
+    shouldn wasn weren won wouldn s t d ll m o re ve y
+    """.split()  # noqa: SIM905
+)
+
+_stemmer = snowballstemmer.stemmer("english")
+
+
+def _fold(text: str) -> str:
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+
+
+def words(text: str) -> list[str]:
+    """The lower-cased words of ``text``: maximal runs of letters and digits, neither stemmed nor stopped."""
+    return _RUN.findall(_fold(text))
+
+
+@lru_cache(maxsize=1 << 17)
+def _terms_of_word(word: str) -> tuple[str, ...]:
+    if _UNSEGMENTED_START.match(word):
+        return tuple(word[i : i + 2] for i in range(len(word) - 1)) or (word,)
+    if len(word) > MAX_TERM_CHARS or word in _STOP_WORDS:
+        return ()
+    return (_stemmer.stemWord(word),) if word.isascii() and word.isalpha() else (word,)
+
+
+def index_terms(text: str) -> list[str]:
+    """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
+    terms: list[str] = []
+    for word in words(text):
+        terms.extend(_terms_of_word(word))
+        if len(terms) >= MAX_INDEX_TERMS:
+            return terms[:MAX_INDEX_TERMS]
+    return terms
+
+
+_TOKEN = re.compile(r"[^\W_][\w.\-/:\\@#+]*[\w+#]|[^\W_]")
+_IDENTIFIER = re.compile(
+    r"(?=.*[^\W\d_])(?=.*\d)"  # letters and digits: ACME-1423, v1.2, sha256
+    r"|.*\w_\w"  # snake_case
+    r"|.*[^\W\d_][.:\\@#/]+[^\W\d_]"  # dotted names, paths, addresses
+    r"|.*[a-z][A-Z]"  # camelCase
+    r"|\d{4,}$"  # bare numbers
+)
+
+
+def _is_identifier(token: str) -> bool:
+    return len(token) <= MAX_TERM_CHARS and _IDENTIFIER.match(token) is not None
+
+
+def is_identifier_like(query: str) -> bool:
+    """Whether ``query`` is at most three tokens with an identifier among them, rather than natural language."""
+    tokens = query.split()
+    return 0 < len(tokens) <= 3 and any(_is_identifier(token) for token in _TOKEN.findall(query))
+
+
+def _usable_key(term: str) -> bool:
+    return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in _STOP_WORDS
+
+
+def key_terms(title: str, content: str = "") -> list[str]:
+    """The terms a part is fuzzily found by: the words of its title and the identifier-like tokens of title and content.
+
+    Lower-cased, distinct, in order of appearance, 3 to 64 characters each, at most 64.
+    """
+    found = dict.fromkeys(word for word in words(title) if _usable_key(word))
+    for text in (title, content):
+        for match in _TOKEN.finditer(text):
+            if len(found) >= MAX_KEY_TERMS:
+                break
+            token = match.group()
+            if _is_identifier(token) and _usable_key(token):
+                found.setdefault(_fold(token))
+    return list(found)[:MAX_KEY_TERMS]
+
+
+def query_key_words(query: str) -> list[str]:
+    """The words of a query that are looked up fuzzily: its identifiers whole, its other words one by one, at most 8."""
+    found: dict[str, None] = {}
+    for match in _TOKEN.finditer(query):
+        token = match.group()
+        parts = [_fold(token)] if _is_identifier(token) else words(token)
+        found.update(dict.fromkeys(part for part in parts if _usable_key(part)))
+    return list(found)[:MAX_QUERY_KEY_WORDS]
+
+
+@lru_cache(maxsize=1 << 14)
+def trigrams(term: str) -> frozenset[str]:
+    """The trigrams of ``term`` as pg_trgm makes them: two spaces before each word and one after."""
+    return frozenset(
+        padded[i : i + 3] for word in words(term) for padded in (f"  {word} ",) for i in range(len(padded) - 2)
+    )
+
+
+def similarity(left: str, right: str) -> float:
+    """pg_trgm's ``similarity``: shared trigrams divided by all trigrams of both, in [0, 1]."""
+    a, b = trigrams(left), trigrams(right)
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0

@@ -1,0 +1,93 @@
+"""EngineConfig: every knob of the engine, frozen, with its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+__all__ = ["ChannelName", "EngineConfig", "FusionMethod", "FusionWeights"]
+
+ChannelName = Literal["lexical", "trigram", "vector", "graph_text", "graph_vector"]
+FusionMethod = Literal["relative", "rrf"]
+
+
+class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """The share of each channel in the fused score; a channel of weight 0 is not run.
+
+    The lexical and vector shares are those that `quality.md` measured for the static local embedder (dense share 0.3); use
+    ``FusionWeights(lexical=0.6, vector=0.4)`` with a transformer. ``trigram`` counts in full for identifier-like
+    queries and times ``trigram_natural`` for natural language, where fuzzy matches do harm.
+    """
+
+    lexical: float = 0.7
+    vector: float = 0.3
+    trigram: float = 0.7
+    trigram_natural: float = 0.0
+    graph_text: float = 0.1
+    graph_vector: float = 0.05
+
+
+class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """How an engine retrieves. Integer knobs of zero or below fall back to their default.
+
+    Attributes:
+        candidate_k: candidates asked of each channel.
+        rrf_k: the constant of reciprocal rank fusion, score = weight / (rrf_k + rank), rank from 1.
+        fusion: ``relative`` adds min-max normalised scores, ``rrf`` adds reciprocal ranks.
+        weights: share of each channel in the fused score.
+        search_channels: the channels `search` runs when a request does not say; those not attached are skipped.
+        decay_lambda: recency decay per day, score x exp(-decay_lambda x age in days); 0 or below switches it off.
+        evidence_n: evidence parts kept per parent.
+        default_limit, max_limit: page size when a request gives none (0 or below), and the largest it can ask for.
+        expand_inline_max: an expand of at most this many objects is returned whole; a larger one is paged.
+        sibling_radius: parts before and after a part that expand returns with it.
+        graph_neighbor_k: neighbours taken per node and hop.
+        max_expand_hops: cap on hops of a walk.
+        max_graph_expand_nodes: nodes whose neighbours one walk may ask for, over all hops. (The original counts
+            one call a node; here a hop is one request, and the same number bounds its frontier.)
+        max_result_set_size: ids kept in a result set.
+        fail_on_embedder_error, fail_on_graph_error: raise instead of degrading.
+        fail_on_lexical_error: False degrades a failing lexical channel too, where another channel answered.
+        channel_timeout: deadline of one channel, in seconds.
+        embed_timeout: deadline of embedding a query, in seconds (within the vector channels' deadline).
+        graph_timeout: deadline of one graph write, in seconds.
+        require_namespace: refuse any call whose scope has no namespace.
+        now: the clock; must return an aware datetime.
+    """
+
+    candidate_k: int = 40
+    rrf_k: int = 60
+    fusion: FusionMethod = "relative"
+    weights: FusionWeights = FusionWeights()
+    search_channels: tuple[ChannelName, ...] = ("lexical", "trigram", "vector", "graph_text", "graph_vector")
+    decay_lambda: float = 0.02
+    evidence_n: int = 3
+    default_limit: int = 10
+    max_limit: int = 50
+    expand_inline_max: int = 20
+    sibling_radius: int = 5
+    graph_neighbor_k: int = 50
+    max_expand_hops: int = 4
+    max_graph_expand_nodes: int = 64
+    max_result_set_size: int = 1000
+    fail_on_embedder_error: bool = False
+    fail_on_graph_error: bool = False
+    fail_on_lexical_error: bool = True
+    channel_timeout: float = 5.0
+    embed_timeout: float = 5.0
+    graph_timeout: float = 30.0
+    require_namespace: bool = False
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def __post_init__(self) -> None:
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            if type(field.default) is int and value <= 0:
+                msgspec.structs.force_setattr(self, field.name, field.default)
+
+    def page_size(self, limit: int) -> int:
+        """The page size for a requested ``limit``: the default for 0 or below, and at most ``max_limit``."""
+        return min(limit, self.max_limit) if limit > 0 else self.default_limit

@@ -1,0 +1,1 @@
+"""Frozen values: what the engine takes, keeps and returns."""

@@ -1,0 +1,71 @@
+"""Filters: what a search is restricted to, validated and ready to push down into any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+__all__ = ["FilterInput", "FilterValue", "Filters", "PropertyFilter", "number_key"]
+
+FilterInput = Mapping[str, Any]
+"""What a caller gives: key to scalar or list of scalars."""
+
+FilterValue = str | bool | int | float
+
+
+def number_key(value: int | float) -> Decimal:
+    """The exact decimal that JSON would carry for ``value``: 1 and 1.0 are one number, and so they are in jsonb."""
+    return Decimal(repr(value))
+
+
+class PropertyFilter(msgspec.Struct, frozen=True):
+    """Matches an object whose property ``key`` equals any of ``values`` in type and value.
+
+    A string equals only strings (case-sensitive), a boolean only booleans, a number any int or float of the same
+    decimal value. A missing property never matches, nor does null, a list or a dict.
+    """
+
+    key: str
+    values: tuple[FilterValue, ...]
+
+    def matches(self, properties: Mapping[str, Any]) -> bool:
+        """Whether ``properties`` satisfies this filter."""
+        found = properties.get(self.key)
+        if isinstance(found, (bool, str)):
+            return any(type(value) is type(found) and value == found for value in self.values)
+        if isinstance(found, (int, float)):
+            return any(
+                not isinstance(value, (bool, str)) and number_key(value) == number_key(found) for value in self.values
+            )
+        return False
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """A conjunction. None means "no restriction"; an empty tuple matches nothing.
+
+    Attributes:
+        kinds: the object's kind is one of these.
+        titles: the object's title is exactly one of these.
+        created_after, updated_after: inclusive, aware UTC.
+        created_before, updated_before: exclusive, aware UTC.
+        properties: all must match.
+        scope_ids: the object's id or its parent_id is one of these.
+    """
+
+    kinds: tuple[str, ...] | None = None
+    titles: tuple[str, ...] | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+    properties: tuple[PropertyFilter, ...] = ()
+    scope_ids: tuple[UUID, ...] | None = None
+
+    def within(self, scope_ids: Sequence[UUID]) -> Filters:
+        """These filters, restricted to objects whose id or parent_id is listed."""
+        return msgspec.structs.replace(self, scope_ids=tuple(dict.fromkeys(scope_ids)))

@@ -1,0 +1,1 @@
+"""The async Protocols that adapters implement and the engine is written against."""

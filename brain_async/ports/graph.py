@@ -1,0 +1,88 @@
+"""Ports of the graph: first-class objects as nodes, edges between them, and text and vector search over both.
+
+Scope, filters and k are pushed down: a node or edge of another namespace is neither returned nor counted. Failures,
+cancellation and order are as in ``ports.store``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+from uuid import UUID
+
+from brain_async.model.candidate import Candidate, EdgeHit
+from brain_async.model.filters import Filters
+from brain_async.model.object import Object
+from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor
+from brain_async.model.scope import Scope
+from brain_async.ports.store import Vector
+
+__all__ = ["GraphEdgeSearcher", "GraphObjectSearcher", "GraphReader", "GraphWriter"]
+
+
+@runtime_checkable
+class GraphReader(Protocol):
+    """Reads edges."""
+
+    async def neighbors(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        """The edges of every frontier node, in one request: at most ``limit`` per node, each edge once.
+
+        Order per node: the order of ``relation_types`` (canonical spelling; empty means every label, ascending), out before
+        in, then the other end's id ascending. Self-loops are left out. Unknown nodes have an empty sequence.
+        """
+        ...
+
+
+@runtime_checkable
+class GraphWriter(Protocol):
+    """Writes nodes and edges. Every method is an idempotent upsert or removal: repeating it changes nothing."""
+
+    async def ensure_objects(self, scope: Scope, objects: Sequence[Object]) -> None:
+        """Make each first-class object's node equal to it: cleared fields are cleared, its edges are kept."""
+        ...
+
+    async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
+        """Drop the nodes and all their edges; unknown ids are ignored."""
+        ...
+
+    async def add_edges(self, scope: Scope, edges: Sequence[Edge]) -> None:
+        """Insert or update by key. An update replaces the metadata and keeps created_at unless one is given.
+
+        The first add sets created_at and updated_at where unset.
+        """
+        ...
+
+    async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
+        """Remove by key; unknown keys are ignored."""
+        ...
+
+
+@runtime_checkable
+class GraphObjectSearcher(Protocol):
+    """Text and vector search over nodes."""
+
+    @property
+    def object_search_ready(self) -> bool:
+        """Whether the indexes exist; asked once when the engine is built."""
+        ...
+
+    async def search_objects_text(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        """Nodes whose entity text holds any word of the query (BM25, words split at punctuation, case folded)."""
+        ...
+
+    async def search_objects_vector(
+        self, scope: Scope, vector: Vector, filters: Filters, *, k: int
+    ) -> Sequence[Candidate]:
+        """Nodes by cosine similarity of their embedding."""
+        ...
+
+
+@runtime_checkable
+class GraphEdgeSearcher(Protocol):
+    """Text search over the notes of edges."""
+
+    async def search_edges(self, scope: Scope, relation_type: str, query: str, *, k: int) -> Sequence[EdgeHit]:
+        """Edges of one (canonical) label whose note holds any word of the query: score descending, then key ascending."""
+        ...

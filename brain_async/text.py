@@ -1,0 +1,104 @@
+"""Index texts and snippets: pure functions from an object's fields to the text that is embedded, indexed or shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from brain_async.model.object import Object
+
+__all__ = [
+    "ENTITY_CONTENT_CHARS",
+    "MAX_QUERY_CHARS",
+    "SNIPPET_CHARS",
+    "clean_query",
+    "entity_index_text",
+    "format_number",
+    "index_text",
+    "index_text_with_parent",
+    "snippet",
+]
+
+ENTITY_CONTENT_CHARS = 2_000
+SNIPPET_CHARS = 240
+MAX_QUERY_CHARS = 2_000
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean_query(query: str) -> str:
+    """``query`` as the channels see it: NUL and lone surrogates removed, trimmed, cut to 2,000 characters."""
+    return _UNSTORABLE.sub("", query).strip()[:MAX_QUERY_CHARS]
+
+
+def format_number(value: int | float) -> str:
+    """Shortest text that reads back as ``value``: exponent form when the decimal exponent is below -4 or at least 6.
+
+    Follows Go's ``strconv.FormatFloat(v, 'g', -1, 64)`` with its precision rule, as the original prints floats:
+    120000.0 is ``120000`` and 1000000.0 is ``1e+06``. Integers are printed plainly.
+    """
+    if isinstance(value, int):
+        return str(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if not isinstance(exponent, int):
+        return str(value)
+    leading = len(digits) - 1 + exponent
+    text = "".join(map(str, digits))
+    if text == "0":
+        return "-0" if sign else "0"
+    if leading < -4 or leading >= 6:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        body = f"{text[0]}{fraction}e{'-' if leading < 0 else '+'}{abs(leading):02d}"
+    elif leading < 0:
+        body = f"0.{'0' * (-leading - 1)}{text}"
+    elif len(text) <= leading + 1:
+        body = text + "0" * (leading + 1 - len(text))
+    else:
+        body = f"{text[: leading + 1]}.{text[leading + 1 :]}"
+    return f"-{body}" if sign else body
+
+
+def _property_lines(properties: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for key in sorted(properties):
+        match properties[key]:
+            case bool(flag):
+                lines.append(f"{key}: {'true' if flag else 'false'}")
+            case str(text) if text.strip():
+                lines.append(f"{key}: {text.strip()}")
+            case int() | float() as number:
+                lines.append(f"{key}: {format_number(number)}")
+    return lines
+
+
+def entity_index_text(obj: Object) -> str:
+    """What a first-class object is found by in the graph, and embedded as.
+
+    Lines: title, summary, one ``key: value`` per scalar property in key order, content cut to 2,000 characters; blanks
+    are left out.
+    """
+    lines = [
+        obj.title.strip(),
+        obj.summary.strip(),
+        *_property_lines(obj.properties),
+        obj.content.strip()[:ENTITY_CONTENT_CHARS],
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def index_text(obj: Object) -> str:
+    """What a part is embedded as: its non-blank title, summary and content, trimmed, a line each."""
+    return "\n".join(line for line in (obj.title.strip(), obj.summary.strip(), obj.content.strip()) if line)
+
+
+def index_text_with_parent(obj: Object, parent_title: str) -> str:
+    """``index_text`` under its parent's title; the title alone when the part has no text."""
+    return "\n".join(line for line in (parent_title.strip(), index_text(obj)) if line)
+
+
+def snippet(content: str) -> str:
+    """The first 240 characters of the trimmed content, and an ellipsis when it was cut."""
+    trimmed = content.strip()
+    return trimmed if len(trimmed) <= SNIPPET_CHARS else trimmed[:SNIPPET_CHARS] + "…"

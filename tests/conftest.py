@@ -1,0 +1,63 @@
+"""Fixtures shared by the whole suite: one real PostgreSQL for the session, and a schema of its own for each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from brain_async.local.server import LocalServer, local_postgres
+
+# Losing the test data in a power cut is no loss; every other setting is what users get.
+_TEST_SETTINGS = {"fsync": "off"}
+
+
+@pytest.fixture(scope="session")
+async def postgres_server() -> AsyncIterator[LocalServer | None]:
+    """The session's local server; None when BRAIN_TEST_DSN names another one to test against."""
+    if os.environ.get("BRAIN_TEST_DSN"):
+        yield None
+        return
+    # Not pytest's own temporary directory: its paths are long for a socket and closed to other users.
+    home = Path(tempfile.mkdtemp(prefix="brain-test-", dir="/tmp"))
+    try:
+        async with local_postgres(home, settings=_TEST_SETTINGS) as server:
+            yield server
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+async def postgres_dsn(postgres_server: LocalServer | None) -> str:
+    """Where the tests' PostgreSQL listens, with the extensions that it has created in schema public."""
+    dsn = postgres_server.dsn if postgres_server is not None else os.environ["BRAIN_TEST_DSN"]
+    connection = await asyncpg.connect(dsn)
+    try:
+        # An outside server may lack pg_textsearch; the local one never does.
+        optional = await connection.fetchval(
+            "select count(*) from pg_available_extensions where name = 'pg_textsearch'"
+        )
+        for extension in ("vector", "pg_trgm", *(["pg_textsearch"] if postgres_server is not None or optional else [])):
+            await connection.execute(f"create extension if not exists {extension} schema public")
+    finally:
+        await connection.close()
+    return dsn
+
+
+@pytest.fixture
+async def fresh_schema(postgres_dsn: str) -> AsyncIterator[str]:
+    """Name of an empty schema, dropped afterwards; connect with ``search_path`` "<schema>, public"."""
+    schema = f"test_{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"lock_timeout": "10s"})
+    try:
+        await connection.execute(f"create schema {schema}")
+        yield schema
+        await connection.execute(f"drop schema {schema} cascade")
+    finally:
+        await connection.close()

@@ -1,0 +1,5 @@
+"""Everything in memory: for tests, small corpora and processes that need no durability."""
+
+from brain_async.adapters.memory.store import MemoryStore
+
+__all__ = ["MemoryStore"]

@@ -1,0 +1,134 @@
+"""InvertedIndex: BM25 over term postings, kept apart by group."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brain_async.adapters.memory.columns import Scores, Slots
+
+__all__ = ["BM25_B", "BM25_K1", "InvertedIndex"]
+
+BM25_K1 = 1.2
+BM25_B = 0.75
+
+_MIN_REMOVED = 1024
+
+
+class _Group:
+    """The documents of one group. Documents are numbered in order of arrival; a removed one keeps its number, with the
+    slot -1, until more are removed than are left."""
+
+    def __init__(self) -> None:
+        self.postings: dict[str, tuple[array[int], array[int]]] = {}
+        self.slots: array[int] = array("i")
+        self.lengths: array[int] = array("i")
+        self.numbers: dict[int, int] = {}
+        self.length = 0
+
+    def add(self, slot: int, terms: Sequence[str]) -> None:
+        number = len(self.slots)
+        self.slots.append(slot)
+        self.lengths.append(len(terms))
+        self.numbers[slot] = number
+        self.length += len(terms)
+        for term, frequency in Counter(terms).items():
+            posting = self.postings.get(term)
+            if posting is None:
+                self.postings[term] = array("i", (number,)), array("H", (frequency,))
+            else:
+                posting[0].append(number)
+                posting[1].append(frequency)
+
+    def remove(self, slot: int) -> None:
+        number = self.numbers.pop(slot)
+        self.slots[number] = -1
+        self.length -= self.lengths[number]
+        removed = len(self.slots) - len(self.numbers)
+        if removed > max(_MIN_REMOVED, len(self.numbers)):
+            self._compact()
+
+    def matching(self, term: str) -> tuple[NDArray[np.intc], NDArray[np.ushort]] | None:
+        """The live documents that hold ``term``, and how often each does."""
+        posting = self.postings.get(term)
+        if posting is None:
+            return None
+        numbers, frequencies = np.frombuffer(posting[0], np.intc), np.frombuffer(posting[1], np.ushort)
+        if len(self.slots) > len(self.numbers):
+            live = np.frombuffer(self.slots, np.intc)[numbers] >= 0
+            numbers, frequencies = numbers[live], frequencies[live]
+        return numbers, frequencies
+
+    def _compact(self) -> None:
+        live = np.frombuffer(self.slots, np.intc) >= 0
+        renumbered = (np.cumsum(live) - 1).astype(np.intc)
+        postings = {}
+        for term, (numbers, frequencies) in self.postings.items():
+            old = np.frombuffer(numbers, np.intc)
+            kept = live[old]
+            if kept.any():
+                postings[term] = (
+                    array("i", renumbered[old[kept]].tobytes()),
+                    array("H", np.frombuffer(frequencies, np.ushort)[kept].tobytes()),
+                )
+        self.postings = postings
+        self.lengths = array("i", np.frombuffer(self.lengths, np.intc)[live].tobytes())
+        self.slots = array("i", np.frombuffer(self.slots, np.intc)[live].tobytes())
+        self.numbers = {slot: number for number, slot in enumerate(self.slots)}
+
+
+class InvertedIndex:
+    """BM25 with k1 1.2 and b 0.75 (Robertson and Zaragoza 2009), idf = ln(1 + (N - df + 0.5) / (df + 0.5)).
+
+    N, df and the average length are those of the groups searched, so groups do not influence each other's scores. A term
+    counts once however often the query repeats it. A document holds at most 65,535 terms.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[Hashable, _Group] = {}
+
+    @property
+    def groups(self) -> Sequence[Hashable]:
+        """The groups that hold documents, in order of their first one."""
+        return list(self._groups)
+
+    def add(self, group: Hashable, slot: int, terms: Sequence[str]) -> None:
+        """Index a document under a slot that is not indexed now."""
+        self._groups.setdefault(group, _Group()).add(slot, terms)
+
+    def remove(self, group: Hashable, slot: int) -> None:
+        """Take out a document that was added."""
+        documents = self._groups[group]
+        documents.remove(slot)
+        if not documents.numbers:
+            del self._groups[group]
+
+    def search(self, groups: Iterable[Hashable], terms: Iterable[str]) -> tuple[Slots, Scores]:
+        """The slots of ``groups`` that hold any of ``terms``, in no order, and their scores, all above 0."""
+        searched = [self._groups[group] for group in groups if group in self._groups]
+        total = sum(len(group.numbers) for group in searched)
+        average = sum(group.length for group in searched) / total if total else 0.0
+        sums = [np.zeros(len(group.slots)) for group in searched]
+        norms = [
+            BM25_K1 * (1 - BM25_B) + (BM25_K1 * BM25_B / (average or 1.0)) * np.frombuffer(group.lengths, np.intc)
+            for group in searched
+        ]
+        for term in dict.fromkeys(terms):
+            matches = [group.matching(term) for group in searched]
+            holding = sum(len(match[0]) for match in matches if match is not None)
+            idf = np.log1p((total - holding + 0.5) / (holding + 0.5))
+            for match, scores, norm in zip(matches, sums, norms, strict=True):
+                if match is not None:
+                    numbers, frequencies = match[0], match[1].astype(np.float64)
+                    scores[numbers] += idf * (BM25_K1 + 1) * frequencies / (frequencies + norm[numbers])
+        found: list[tuple[Slots, Scores]] = []
+        for group, scores in zip(searched, sums, strict=True):
+            held = np.flatnonzero(scores)
+            found.append((np.frombuffer(group.slots, np.intc)[held].astype(np.int64), scores[held]))
+        if not found:
+            return np.empty(0, np.int64), np.empty(0)
+        return np.concatenate([slots for slots, _ in found]), np.concatenate([scores for _, scores in found])

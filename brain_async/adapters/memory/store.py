@@ -1,0 +1,270 @@
+"""MemoryStore: the object store and its search channels, in this process."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+import numpy as np
+from anyio.lowlevel import checkpoint
+
+from brain_async.adapters.memory.admission import Refused, admit
+from brain_async.adapters.memory.columns import Columns, Scores, Slots
+from brain_async.adapters.memory.lexical import InvertedIndex
+from brain_async.adapters.memory.rows import child_order, evidence_view, full_view, listing_view, stored_row, utc
+from brain_async.adapters.memory.trigrams import TrigramIndex
+from brain_async.adapters.memory.vectors import VectorIndex
+from brain_async.analysis import index_terms, key_terms, query_key_words
+from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
+from brain_async.model.candidate import Candidate
+from brain_async.model.filters import Filters
+from brain_async.model.kind import KindSpec
+from brain_async.model.object import Object
+from brain_async.model.scope import Scope
+from brain_async.ports.store import Hydration, Vector
+
+__all__ = ["MemoryStore"]
+
+_ANALYSE_CHUNK = 32
+
+
+class _Terms(msgspec.Struct, frozen=True):
+    """What a part is indexed under."""
+
+    lexical: list[str]
+    keys: list[str]
+
+
+def _terms_of(obj: Object) -> _Terms:
+    return _Terms(index_terms(f"{obj.title} {obj.summary} {obj.content}"), key_terms(obj.title, obj.content))
+
+
+class MemoryStore:
+    """Objects, kinds and exact search channels in memory; nothing is durable.
+
+    Implements ObjectReader, ObjectWriter, KindReader, KindWriter and PartSearcher of ``ports.store``. It belongs to no
+    event loop, and must not be used from several threads at once. A batch is analysed in small steps that let other
+    tasks run, and is then written in one step, so no task sees half of it. Cost per part of 150 words: about
+    0.2 ms to put; a search of 100,000 such parts takes a few milliseconds.
+
+    Args:
+        dimension: length of every embedding; None takes that of the first one stored.
+    """
+
+    def __init__(self, *, dimension: int | None = None) -> None:
+        self._dimension = dimension
+        self._rows: list[Object] = []
+        self._slots: dict[UUID, int] = {}
+        self._children: dict[UUID, set[int]] = {}
+        self._kinds: dict[str, KindSpec] = {}
+        self._columns = Columns()
+        self._lexical = InvertedIndex()
+        self._trigrams = TrigramIndex()
+        self._vectors = VectorIndex()
+        self._scan_order: list[UUID] = []
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of every embedding, or None before the first one."""
+        return self._dimension
+
+    # ObjectReader
+
+    async def get(self, scope: Scope, object_id: UUID) -> Object | None:
+        await checkpoint()
+        row = self._visible(scope, object_id)
+        return None if row is None else full_view(row)
+
+    async def get_many(self, scope: Scope, object_ids: Sequence[UUID]) -> Sequence[Object]:
+        await checkpoint()
+        rows = (self._visible(scope, object_id) for object_id in dict.fromkeys(object_ids))
+        return [listing_view(row) for row in rows if row is not None]
+
+    async def hydrate(self, scope: Scope, object_ids: Sequence[UUID], part_ids: Sequence[UUID] = ()) -> Hydration:
+        await checkpoint()
+        objects = {key: listing_view(row) for key in object_ids if (row := self._visible(scope, key)) is not None}
+        parts = {key: evidence_view(row) for key in part_ids if (row := self._visible(scope, key)) is not None}
+        return Hydration(objects, parts)
+
+    async def list_children(
+        self, scope: Scope, parent_ids: Sequence[UUID], *, limit: int | None = None
+    ) -> Mapping[UUID, Sequence[Object]]:
+        await checkpoint()
+        found = {}
+        for parent_id in dict.fromkeys(parent_ids):
+            rows = [row for row in self._live_children(parent_id) if scope.sees(row.namespace_id)]
+            rows.sort(key=child_order)
+            found[parent_id] = [listing_view(row) for row in (rows if limit is None else rows[: max(0, limit)])]
+        return found
+
+    async def scan(self, scope: Scope, *, first_class: bool, after: UUID | None, limit: int) -> Sequence[Object]:
+        await checkpoint()
+        if len(self._scan_order) != len(self._rows):
+            self._scan_order = sorted(self._slots)
+        found: list[Object] = []
+        start = 0 if after is None else bisect_right(self._scan_order, after)
+        for place in range(start, len(self._scan_order)):
+            if len(found) >= limit:
+                break
+            row = self._visible(scope, self._scan_order[place])
+            if row is not None and row.is_part != first_class:
+                embedding = self._vectors.get(_vector_group(row), self._slots[row.key])
+                found.append(full_view(row, embedding))
+        return found
+
+    # ObjectWriter
+
+    async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
+        await checkpoint()
+        self._check_dimensions(objects)
+        terms: dict[int, _Terms] = {}
+        for index, obj in enumerate(objects):
+            if obj.is_part:
+                if len(terms) % _ANALYSE_CHUNK == _ANALYSE_CHUNK - 1:
+                    await checkpoint()
+                terms[index] = _terms_of(obj)
+        # From here on nothing is awaited: the batch is checked against and written to one state of the store.
+        self._check_dimensions(objects)
+        results = admit(scope, objects, self._row, self._has_live_children)
+        stored: list[Object | BrainError] = []
+        for index, result in enumerate(results):
+            stored.append(result.error if isinstance(result, Refused) else self._write(result, terms.get(index)))
+        for result in results:
+            if isinstance(result, Object):
+                self._refresh_searchable(result)
+        return stored
+
+    async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        await checkpoint()
+        row = self._visible(scope, object_id)
+        if row is None:
+            raise ObjectNotFoundError(object_id)
+        slot = self._slots[object_id]
+        self._unindex(slot, row)
+        self._rows[slot] = msgspec.structs.replace(row, deleted_at=utc(at), updated_at=utc(at))
+        self._refresh_searchable(row)
+
+    # KindReader, KindWriter
+
+    async def list_kinds(self) -> Sequence[KindSpec]:
+        await checkpoint()
+        return [self._kinds[name] for name in sorted(self._kinds)]
+
+    async def put_kinds(self, kinds: Sequence[KindSpec]) -> None:
+        await checkpoint()
+        if any(not spec.kind.strip() for spec in kinds):
+            raise InvalidKindError("kind name is required", field="kind")
+        self._kinds.update((spec.kind, spec) for spec in kinds)
+
+    # PartSearcher
+
+    async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        await checkpoint()
+        groups = self._lexical.groups if scope.namespace_id is None else [scope.namespace_id]
+        return self._candidates(scope, filters, k, self._lexical.search(groups, index_terms(query)))
+
+    async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        await checkpoint()
+        groups = self._trigrams.groups if scope.namespace_id is None else [scope.namespace_id]
+        found = self._trigrams.search(groups, query_key_words(query), self._columns.rows)
+        return self._candidates(scope, filters, k, found)
+
+    async def search_vector(self, scope: Scope, vector: Vector, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        await checkpoint()
+        if self._dimension is not None and len(vector) != self._dimension:
+            raise DimensionMismatchError(expected=self._dimension, got=len(vector), what="query vector")
+        every = [group for group in self._vectors.groups if isinstance(group, tuple) and group[1]]
+        groups = every if scope.namespace_id is None else [(scope.namespace_id, True)]
+        found = self._vectors.search(groups, vector, self._columns.mask(scope, filters), k)
+        return self._candidates(scope, filters, k, found)
+
+    def _candidates(self, scope: Scope, filters: Filters, k: int, found: tuple[Slots, Scores]) -> list[Candidate]:
+        slots, scores = found
+        passing = self._columns.mask(scope, filters)[slots]
+        return [
+            Candidate(
+                id=(row := self._rows[slot]).key,
+                parent_id=row.parent_id,
+                title=row.title,
+                position=row.position,
+                updated_at=row.updated_at,
+                score=score,
+            )
+            for slot, score in self._columns.best(slots[passing], scores[passing], k)
+        ]
+
+    def _row(self, object_id: UUID) -> Object | None:
+        slot = self._slots.get(object_id)
+        return None if slot is None else self._rows[slot]
+
+    def _visible(self, scope: Scope, object_id: UUID) -> Object | None:
+        row = self._row(object_id)
+        return row if row is not None and row.deleted_at is None and scope.sees(row.namespace_id) else None
+
+    def _live_children(self, parent_id: UUID) -> list[Object]:
+        rows = (self._rows[slot] for slot in self._children.get(parent_id, ()))
+        return [row for row in rows if row.deleted_at is None]
+
+    def _has_live_children(self, object_id: UUID) -> bool:
+        return bool(self._live_children(object_id))
+
+    def _check_dimensions(self, objects: Sequence[Object]) -> None:
+        expected = self._dimension
+        for obj in objects:
+            if obj.embedding is not None:
+                expected = expected or len(obj.embedding)
+                if len(obj.embedding) != expected:
+                    raise DimensionMismatchError(expected=expected, got=len(obj.embedding))
+
+    def _write(self, obj: Object, terms: _Terms | None) -> Object:
+        old = self._row(obj.key)
+        row = stored_row(obj, created_at=obj.created_at if old is None else old.created_at)
+        if old is None:
+            slot = self._slots[obj.key] = len(self._rows)
+            self._rows.append(row)
+        else:
+            slot = self._slots[obj.key]
+            if old.deleted_at is None:
+                self._unindex(slot, old)
+            if old.parent_id is not None:
+                self._children[old.parent_id].discard(slot)
+            self._rows[slot] = row
+        if row.parent_id is not None:
+            self._children.setdefault(row.parent_id, set()).add(slot)
+        self._index(slot, row, obj.embedding, terms)
+        return full_view(row)
+
+    def _index(self, slot: int, row: Object, embedding: tuple[float, ...] | None, terms: _Terms | None) -> None:
+        self._columns.add(slot, row, searchable=False)
+        if terms is not None:
+            self._lexical.add(row.namespace_id, slot, terms.lexical)
+            self._trigrams.add(row.namespace_id, slot, terms.keys)
+        if embedding is not None:
+            self._dimension = len(embedding)
+            self._vectors.add(_vector_group(row), slot, np.asarray(embedding, np.float32))
+
+    def _unindex(self, slot: int, row: Object) -> None:
+        self._columns.discard(slot, row)
+        if row.is_part:
+            self._lexical.remove(row.namespace_id, slot)
+            self._trigrams.remove(row.namespace_id, slot, key_terms(row.title, row.content))
+        self._vectors.remove(_vector_group(row), slot)
+
+    def _refresh_searchable(self, row: Object) -> None:
+        """Make ``row``, or its parts when it is a parent, a candidate exactly when it and its parent are live."""
+        parts = [row] if row.is_part else self._live_children(row.key)
+        for part in parts:
+            current = self._row(part.key)
+            parent = None if part.parent_id is None else self._row(part.parent_id)
+            live = (
+                current is not None and current.deleted_at is None and parent is not None and parent.deleted_at is None
+            )
+            self._columns.set_searchable(self._slots[part.key], live)
+
+
+def _vector_group(row: Object) -> Hashable:
+    # Parents have embeddings too, which scan returns; parts are kept apart because only they are searched.
+    return (row.namespace_id, row.is_part)

@@ -8,8 +8,9 @@ from uuid import UUID
 import msgspec
 
 from brain_async.model.relation import Edge
+from brain_async.model.results import ChannelRank
 
-__all__ = ["Candidate", "EdgeHit", "rank_order"]
+__all__ = ["Candidate", "EdgeHit", "Fused", "Promoted", "newest_first", "rank_order"]
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -23,6 +24,30 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     score: float = 0.0
 
 
+class Fused(msgspec.Struct, kw_only=True):
+    """A candidate on its way through the stages: ``fused`` from the channels, ``score`` after boost and decay."""
+
+    candidate: Candidate
+    channels: list[ChannelRank]
+    fused: float = 0.0
+    boost: float = 0.0
+    decay: float = 1.0
+    score: float = 0.0
+
+
+class Promoted(msgspec.Struct, kw_only=True):
+    """A parent (or a first-class object) with what earned it its place.
+
+    ``hits`` are all its candidates, best first; ``evidence`` the parts among them, best first, cut to evidence_n.
+    """
+
+    id: UUID
+    score: float
+    updated_at: datetime | None
+    hits: list[Fused]
+    evidence: list[Fused]
+
+
 class EdgeHit(msgspec.Struct, frozen=True, kw_only=True):
     """An edge whose note matched; higher ``score`` is better."""
 
@@ -32,5 +57,9 @@ class EdgeHit(msgspec.Struct, frozen=True, kw_only=True):
 
 def rank_order(candidate: Candidate) -> tuple[float, float, int]:
     """The one order of the house, as a sort key: score descending, newer first (unset last), id ascending."""
-    newest = -candidate.updated_at.timestamp() if candidate.updated_at is not None else float("inf")
-    return (-candidate.score, newest, candidate.id.int)
+    return (-candidate.score, newest_first(candidate.updated_at), candidate.id.int)
+
+
+def newest_first(at: datetime | None) -> float:
+    """A sort key that puts newer times first and unset ones last."""
+    return -at.timestamp() if at is not None else float("inf")

@@ -10,6 +10,8 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.model.object import Object
+
 __all__ = ["FilterInput", "FilterValue", "Filters", "PropertyFilter", "number_key"]
 
 FilterInput = Mapping[str, Any]
@@ -69,3 +71,17 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     def within(self, scope_ids: Sequence[UUID]) -> Filters:
         """These filters, restricted to objects whose id or parent_id is listed."""
         return msgspec.structs.replace(self, scope_ids=tuple(dict.fromkeys(scope_ids)))
+
+    def matches(self, obj: Object) -> bool:
+        """Whether a stored ``obj`` passes all of these filters."""
+        created, updated = obj.created_at, obj.updated_at
+        return (
+            (self.kinds is None or obj.kind in self.kinds)
+            and (self.titles is None or obj.title in self.titles)
+            and (self.created_after is None or (created is not None and created >= self.created_after))
+            and (self.created_before is None or (created is not None and created < self.created_before))
+            and (self.updated_after is None or (updated is not None and updated >= self.updated_after))
+            and (self.updated_before is None or (updated is not None and updated < self.updated_before))
+            and (self.scope_ids is None or obj.id in self.scope_ids or obj.parent_id in self.scope_ids)
+            and all(wanted.matches(obj.properties) for wanted in self.properties)
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
+from uuid import UUID
 
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
@@ -22,6 +23,10 @@ class EdgeLedger(Protocol):
 
     async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey], *, at: datetime) -> None:
         """Mark removed; unknown and already removed keys are ignored."""
+        ...
+
+    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        """Mark every edge from or to the object removed."""
         ...
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:

@@ -122,8 +122,10 @@ class PartSearcher(Protocol):
     """
 
     async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
-        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``; scores > 0. No operator has a
-        meaning."""
+        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``; scores > 0.
+
+        A term that the query repeats counts as often as it is repeated. No operator has a meaning.
+        """
         ...
 
     async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:

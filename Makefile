@@ -1,0 +1,50 @@
+# Everything runs in .venv, which every target makes or refreshes by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help demo test test-slow soak check fix bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp per extra: installing again only when the project file or the pins change.
+$(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.installed-local,cli ## install what it needs and run the main job on real documents
+	$(BIN)/brain demo $(ARGS)
+
+test: $(VENV)/.installed-test ## install what they need and run the tests
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(VENV)/.installed-test ## the tests marked slow
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+soak: $(VENV)/.installed-test ## the tests marked soak
+	$(BIN)/python -m pytest -m soak --timeout=3600 $(ARGS)
+
+check: $(VENV)/.installed-dev ## lint, types, import rules, unused code, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vulture
+	$(BIN)/python -m pytest $(ARGS)
+
+fix: $(VENV)/.installed-dev ## format, and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-test ## the benchmarks, with JSON reports in build/
+	@mkdir -p build
+	$(BIN)/python benchmarks/bench_search.py --parts 100000 --json > build/bench_search.json
+	@cat build/bench_search.json
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,282 @@
+"""Engine: one short method per verb. What a verb does stands in ``ops``; what it returns, in ``model.results``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from brain_async.catalog.normalize import normalize_kinds
+from brain_async.catalog.registry import KindCatalog
+from brain_async.config import EngineConfig
+from brain_async.errors import RecipeNameRequiredError, StoreRequiredError
+from brain_async.model.kind import KindSchema, KindSpec
+from brain_async.model.object import Object
+from brain_async.model.relation import Edge, EdgeMeta
+from brain_async.model.requests import (
+    ExpandManyRequest,
+    ExpandRecipe,
+    ExpandRequest,
+    FindLinksRequest,
+    FindObjectsRequest,
+    SearchRequest,
+)
+from brain_async.model.results import LinkHit, PutManyResult, RichObject, SearchPage
+from brain_async.model.scope import Scope
+from brain_async.ops import (
+    expand,
+    find_exact,
+    find_links,
+    find_objects,
+    kinds,
+    link,
+    project,
+    read,
+    resume,
+    search,
+    write,
+)
+from brain_async.ops.deps import Capabilities, Deps
+from brain_async.ports.graph import GraphReader
+from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.paging import ResultSetStore
+from brain_async.ports.store import ObjectReader
+from brain_async.session import SearchContext, Session
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """A knowledge base: objects in a store, entities and edges in a graph, searched as one.
+
+    The engine owns nothing it is given and closes nothing. It holds no state of a call, so one engine serves any
+    number of concurrent calls for any number of namespaces. Every verb raises only BrainError's subclasses; besides what
+    is listed, any verb raises BackendError for a failing backend and NamespaceRequiredError under
+    ``EngineConfig.require_namespace``. Verbs that page take ``result_sets``, usually a SearchContext; ``session``
+    binds the two.
+    """
+
+    def __init__(
+        self,
+        store: ObjectReader,
+        *,
+        graph: GraphReader | None = None,
+        ledger: EdgeLedger | None = None,
+        embedder: QueryEmbedder | None = None,
+        reranker: Reranker | None = None,
+        observer: Observer | None = None,
+        kinds: Sequence[KindSpec] = (),
+        recipes: Sequence[ExpandRecipe] = (),
+        config: EngineConfig = EngineConfig(),
+    ) -> None:
+        """Build an engine; no I/O. Raises StoreRequiredError, InvalidKindError, RecipeNameRequiredError."""
+        if store is None:
+            raise StoreRequiredError("an Engine needs a store")
+        catalog = KindCatalog()
+        catalog.register(normalize_kinds(kinds))
+        self._deps = Deps(
+            store=store,
+            can=Capabilities.of(store, graph),
+            ledger=ledger,
+            embedder=embedder,
+            reranker=reranker,
+            observer=observer,
+            catalog=catalog,
+            recipes={},
+            config=config,
+        )
+        for recipe in recipes:
+            self.register_expand_recipe(recipe)
+
+    @property
+    def has_object_search(self) -> bool:
+        """Whether find_objects works: the graph searches objects and was ready when the engine was built."""
+        return self._deps.can.object_search is not None
+
+    @property
+    def has_edge_search(self) -> bool:
+        """Whether find_links works."""
+        return self._deps.can.edge_search is not None
+
+    @property
+    def has_graph_writer(self) -> bool:
+        """Whether link and unlink work."""
+        return self._deps.can.graph_writer is not None
+
+    @property
+    def catalog(self) -> tuple[KindSpec, ...]:
+        """The registered kinds, sorted by name."""
+        return self._deps.catalog.kinds
+
+    @property
+    def config(self) -> EngineConfig:
+        """The knobs this engine runs with."""
+        return self._deps.config
+
+    def session(self, namespace: UUID | None = None, context: SearchContext | None = None) -> Session:
+        """The verbs bound to one scope and one SearchContext: ``context``, or a new one for ``namespace``."""
+        return Session(self, context if context is not None else SearchContext(namespace))
+
+    # Reading
+
+    async def search(
+        self, scope: Scope, request: SearchRequest, result_sets: ResultSetStore | None = None
+    ) -> SearchPage:
+        """Find the parents whose parts answer the query, with evidence.
+
+        All attached channels run concurrently, each under ``channel_timeout``; what was lost is named in ``degraded``.
+        Filters apply to the parts (and to entities in the graph channels). Replaces the active result set.
+        Raises QueryRequiredError, InvalidFilterError, InvalidInputError (channels), ResultSetStoreRequiredError.
+        """
+        return await search.search(self._deps, scope, request, result_sets)
+
+    async def find_exact(
+        self, scope: Scope, request: SearchRequest, result_sets: ResultSetStore | None = None
+    ) -> SearchPage:
+        """Find by id, title or path-like phrase; typos are forgiven, an exact part title comes first.
+
+        A query that spells a UUID is looked up (a part yields its parent with that part as evidence; filters are ignored)
+        and raises ObjectNotFoundError when invisible. Otherwise raises as ``search``, and for any failing channel.
+        """
+        return await find_exact.find_exact(self._deps, scope, request, result_sets)
+
+    async def find_objects(
+        self, scope: Scope, request: FindObjectsRequest, result_sets: ResultSetStore | None = None
+    ) -> SearchPage:
+        """Find whole first-class objects by their entity text and vector.
+
+        When nothing matches, ``result_set_id`` is None and the active result set is left as it was.
+        Raises ObjectSearchUnavailableError, and as ``search``.
+        """
+        return await find_objects.find_objects(self._deps, scope, request, result_sets)
+
+    async def find_links(self, scope: Scope, request: FindLinksRequest) -> list[LinkHit]:
+        """Find edges of one relation by the text of their notes, best first, both ends visible in the scope.
+
+        Raises EdgeSearchUnavailableError, LinkQueryRequiredError.
+        """
+        return await find_links.find_links(self._deps, scope, request)
+
+    async def continue_(
+        self, scope: Scope, result_set_id: UUID | None, result_sets: ResultSetStore | None = None, *, limit: int = 0
+    ) -> SearchPage:
+        """The next page of a result set, under this call's scope; past the end an empty page.
+
+        Relations are attached again; scores and evidence are on first pages only.
+        Raises ResultSetIdRequiredError, ResultSetNotFoundError, ResultSetStoreRequiredError.
+        """
+        return await resume.resume(self._deps, scope, result_set_id, limit, result_sets)
+
+    async def expand(
+        self, scope: Scope, request: ExpandRequest, result_sets: ResultSetStore | None = None
+    ) -> SearchPage:
+        """From one object to its parts (or, for a part, its parent and siblings) and its neighbours in the graph.
+
+        Up to ``expand_inline_max`` objects come whole, without a result set; more are paged. Containment and walk run
+        concurrently. Raises ObjectIdRequiredError, ObjectNotFoundError, GraphRequiredError; a failing graph raises
+        unless containment answered (``degrade_mode`` containment_only).
+        """
+        return await expand.expand(self._deps, scope, request, result_sets)
+
+    async def expand_many(self, scope: Scope, request: ExpandManyRequest) -> list[RichObject]:
+        """Expand several seeds into one list, each object claimed by the first seed that reaches it (``source_id``).
+
+        Nil and invisible seeds are skipped; stops at the budget. Raises GraphRequiredError; any graph error is raised.
+        """
+        return await expand.expand_many(self._deps, scope, request)
+
+    async def expand_by_recipe(
+        self, scope: Scope, name: str, object_id: UUID | None, result_sets: ResultSetStore | None = None
+    ) -> SearchPage:
+        """``expand`` as a registered recipe says. Raises RecipeNotFoundError, and as ``expand``."""
+        return await expand.expand_by_recipe(self._deps, scope, name, object_id, result_sets)
+
+    def register_expand_recipe(self, recipe: ExpandRecipe) -> None:
+        """Register (or replace) a recipe by its trimmed name. Raises RecipeNameRequiredError."""
+        name = recipe.name.strip()
+        if not name:
+            raise RecipeNameRequiredError
+        self._deps.recipes[name] = recipe
+
+    async def read(self, scope: Scope, object_id: UUID | None) -> RichObject:
+        """One object with its content. Raises ObjectIdRequiredError, ObjectNotFoundError."""
+        return await read.read(self._deps, scope, object_id)
+
+    async def list_children(self, scope: Scope, parent_id: UUID | None) -> list[RichObject]:
+        """The parts of a visible parent, without content, by position (unset last), then id. Raises as ``read``."""
+        return await read.list_children(self._deps, scope, parent_id)
+
+    # Writing
+
+    async def put(self, scope: Scope, obj: Object) -> Object:
+        """Insert or replace one object, whole; returns it as stored (embedding left out).
+
+        Fills id, namespace, created_at (kept from the first put) and updated_at (always now). With an embedder the
+        vector is made here; an embedder failure stores nothing. Raises InvalidInputError's subclasses before any write;
+        GraphEnsureError when the row is stored and its graph node is not.
+        """
+        return await write.put(self._deps, scope, obj)
+
+    async def put_many(
+        self, scope: Scope, objects: Sequence[Object], *, progress: write.Progress | None = None
+    ) -> PutManyResult:
+        """``put`` for many, in batches; parents may come with their parts, in any order.
+
+        One bad object never takes its neighbours along: the result lists what was stored and what failed, and why.
+        Cancelling keeps the batches already written.
+        """
+        return await write.put_many(self._deps, scope, objects, progress)
+
+    async def soft_delete(self, scope: Scope, object_id: UUID | None) -> None:
+        """Hide an object, its graph node and its edges. Its parts stay readable by id but are not found any more.
+
+        Raises ObjectNotFoundError, GraphRemoveError (the row is then untouched).
+        """
+        await write.soft_delete(self._deps, scope, object_id)
+
+    async def link(
+        self, scope: Scope, from_id: UUID | None, to_id: UUID | None, relation_type: str, meta: EdgeMeta = EdgeMeta()
+    ) -> Edge:
+        """Link two first-class objects of one namespace; linking again replaces the metadata and keeps created_at.
+
+        Labels are trimmed and lower-cased. With a ledger the link is recorded there first, so a failing graph raises
+        but loses nothing. Raises GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError.
+        """
+        return await link.link(self._deps, scope, from_id, to_id, relation_type, meta)
+
+    async def unlink(self, scope: Scope, from_id: UUID | None, to_id: UUID | None, relation_type: str) -> None:
+        """Remove one edge; an edge that is not there is no error. Raises as ``link`` for its arguments."""
+        await link.unlink(self._deps, scope, from_id, to_id, relation_type)
+
+    async def project(self, scope: Scope = Scope(), *, progress: write.Progress | None = None) -> tuple[int, int]:
+        """Fill the graph from the store's first-class objects and the ledger's edges: (nodes, edges) written."""
+        return await project.project(self._deps, scope, progress)
+
+    # Kinds
+
+    def register_kinds(self, specs: Sequence[KindSpec]) -> None:
+        """Add or replace kinds in this process. Raises InvalidKindError, CatalogFrozenError."""
+        kinds.register_kinds(self._deps, specs)
+
+    async def apply_kinds(self, specs: Sequence[KindSpec]) -> None:
+        """Write kinds to the store (where it keeps kinds), then make them this process' whole catalog.
+
+        Raises CatalogFrozenError before it writes, InvalidKindError.
+        """
+        await kinds.apply_kinds(self._deps, specs)
+
+    async def load_kinds_from_store(self) -> None:
+        """Make the store's kinds this process' whole catalog. Raises CatalogFrozenError, KindWritesUnsupportedError."""
+        await kinds.load_kinds_from_store(self._deps)
+
+    async def sync_kinds_to_store(self) -> None:
+        """Write this process' catalog to the store. Raises KindWritesUnsupportedError."""
+        await kinds.sync_kinds_to_store(self._deps)
+
+    def freeze_catalog(self) -> None:
+        """Refuse any further change of kinds."""
+        self._deps.catalog.freeze()
+
+    async def schema(self, kind: str = "") -> KindSchema:
+        """The registered kinds (else the store's), or the one named. Raises KindNotFoundError."""
+        return await kinds.schema(self._deps, kind)

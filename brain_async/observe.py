@@ -1,0 +1,92 @@
+"""Observation: one span per verb, one child per channel; an observer's own failures never reach the caller."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Awaitable, Iterable
+from types import TracebackType
+
+import anyio
+
+from brain_async.model.results import ChannelOutcome, DegradeMode, SearchPage
+from brain_async.ports.host import Observer, OperationEnd, OperationStart
+
+__all__ = ["Span"]
+
+logger = logging.getLogger("brain_async")
+
+_span_ids = itertools.count(1)
+
+OBSERVER_GRACE = 1.0
+"""Seconds an observer gets to hear of the end of a cancelled verb."""
+
+
+class Span:
+    """One running verb: ``async with Span(observer, "search") as span``. Entering is a cancellation point."""
+
+    def __init__(self, observer: Observer | None, operation: str) -> None:
+        self._observer = observer
+        self._operation = operation
+        self._id = next(_span_ids)
+        self._started = 0.0
+        self._items = 0
+        self._degrade_mode = DegradeMode.NONE
+        self._degraded: tuple[str, ...] = ()
+
+    async def __aenter__(self) -> Span:
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        self._started = time.perf_counter()
+        if self._observer is not None:
+            await self._tell(self._observer.operation_started(OperationStart(span=self._id, operation=self._operation)))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._observer is None:
+            return
+        event = OperationEnd(
+            span=self._id,
+            operation=self._operation,
+            items=self._items,
+            seconds=self.elapsed,
+            degrade_mode=self._degrade_mode,
+            degraded=self._degraded,
+            error=error,
+        )
+        with anyio.move_on_after(OBSERVER_GRACE, shield=True):
+            await self._tell(self._observer.operation_ended(event))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the verb began."""
+        return time.perf_counter() - self._started
+
+    def returned(self, items: int) -> None:
+        """Note how many items the verb returns."""
+        self._items = items
+
+    def page(self, page: SearchPage) -> SearchPage:
+        """Note what ``page`` holds and lost, and return it."""
+        self._items = len(page.objects)
+        self._degrade_mode = page.degrade_mode
+        self._degraded = page.degraded
+        return page
+
+    async def channels(self, outcomes: Iterable[ChannelOutcome]) -> None:
+        """Report the channels of this verb, and log each that failed."""
+        for outcome in outcomes:
+            if outcome.status in ("error", "timeout"):
+                logger.warning(
+                    "%s: channel %s: %s %s", self._operation, outcome.channel, outcome.status, outcome.detail
+                )
+            if self._observer is not None:
+                await self._tell(self._observer.channel_ended(self._id, outcome))
+
+    async def _tell(self, call: Awaitable[None]) -> None:
+        try:
+            await call
+        except Exception:
+            logger.exception("the observer failed during %s", self._operation)

@@ -1,0 +1,115 @@
+"""find_exact: an id, a title or a path-like phrase. UUID lookup first, else lexical + trigram with an exact-title boost."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from brain_async.errors import ObjectNotFoundError
+from brain_async.model.candidate import Candidate, Fused, Promoted
+from brain_async.model.filters import Filters
+from brain_async.model.object import NIL_UUID
+from brain_async.model.requests import SearchRequest
+from brain_async.model.results import ChannelOutcome, ChannelRank, SearchPage
+from brain_async.model.scope import Scope
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, required_query, required_result_sets
+from brain_async.ports.paging import ResultSetStore
+from brain_async.stages.channels import Channel, run_channels
+from brain_async.stages.decay import boost_exact_title, decayed
+from brain_async.stages.fuse import fuse
+from brain_async.stages.hydrate import hydrate_promoted
+from brain_async.stages.page import store_page
+from brain_async.stages.promote import promote
+from brain_async.stages.rerank import rerank
+
+__all__ = ["find_exact"]
+
+CHANNELS = ("lexical", "trigram")
+EQUAL_WEIGHTS = {"lexical": 1.0, "trigram": 1.0, "id": 1.0}
+
+
+async def find_exact(
+    deps: Deps, scope: Scope, request: SearchRequest, result_sets: ResultSetStore | None
+) -> SearchPage:
+    """See ``Engine.find_exact``."""
+    async with deps.span("find_exact") as span:
+        deps.check_scope(scope)
+        result_sets = required_result_sets(result_sets)
+        query = required_query(request.query)
+        filters = corpus_filters(deps, request)
+
+        object_id = parse_id(query)
+        outcomes: list[ChannelOutcome] = []
+        if object_id is not None:
+            fused = await _by_id(deps, scope, object_id, filters)
+        else:
+            fused, outcomes = await _by_text(deps, scope, query, filters)
+            await span.channels(outcomes)
+            boost_exact_title(fused, query)
+
+        ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
+        promoted: list[Promoted] = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
+        objects, promoted = await hydrate_promoted(
+            deps.store, scope, promoted, limit=deps.config.page_size(request.limit), explain=request.explain
+        )
+        if object_id is not None and fused and not objects:
+            raise ObjectNotFoundError(object_id)
+        page = await store_page(
+            result_sets,
+            await rerank(deps.reranker, query, objects),
+            [item.id for item in promoted],
+            offset=len(objects),
+            now=deps.now(),
+            max_ids=deps.config.max_result_set_size,
+            outcomes=outcomes,
+        )
+        return span.page(page)
+
+
+def parse_id(query: str) -> UUID | None:
+    """The non-nil UUID that ``query`` spells (32 hex digits, hyphens, braces and urn:uuid: allowed), or None."""
+    try:
+        object_id = UUID(query)
+    except ValueError:
+        return None
+    return object_id if object_id != NIL_UUID else None
+
+
+async def _by_id(deps: Deps, scope: Scope, object_id: UUID, filters: Filters) -> list[Fused]:
+    """The object itself at score 1; filters are ignored, scope_ids are not. Raises ObjectNotFoundError."""
+    obj = await deps.store.get(scope, object_id)
+    if obj is None:
+        raise ObjectNotFoundError(object_id)
+    allowed = filters.scope_ids
+    if allowed is not None and obj.key not in allowed and obj.parent_id not in allowed:
+        return []
+    candidate = Candidate(
+        id=obj.key,
+        parent_id=obj.parent_id,
+        title=obj.title,
+        position=obj.position,
+        updated_at=obj.updated_at,
+        score=1.0,
+    )
+    return [Fused(candidate=candidate, fused=1.0, channels=[ChannelRank(channel="id", rank=1, score=1.0, share=1.0)])]
+
+
+async def _by_text(deps: Deps, scope: Scope, query: str, filters: Filters) -> tuple[list[Fused], list[ChannelOutcome]]:
+    """Lexical and trigram candidates fused by RRF with equal weights; any channel's error is raised."""
+    searcher = deps.searcher
+    k = deps.config.candidate_k
+    results = await run_channels(
+        [
+            Channel("lexical", lambda: searcher.search_lexical(scope, query, filters, k=k)),
+            Channel("trigram", lambda: searcher.search_trigram(scope, query, filters, k=k)),
+        ],
+        timeout=deps.config.channel_timeout,
+    )
+    by_name = {result.outcome.channel: result for result in results}
+    raise_fatal(deps.config, by_name, always=CHANNELS)
+    fused = fuse(
+        {name: result.hits for name, result in by_name.items()},
+        method="rrf",
+        weights=EQUAL_WEIGHTS,
+        rrf_k=deps.config.rrf_k,
+    )
+    return fused, [result.outcome for result in results]

@@ -1,0 +1,108 @@
+"""find_objects: whole entities of given kinds, by their text and vector in the graph; not passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brain_async.catalog.filters import validate_filters_against
+from brain_async.errors import ObjectSearchUnavailableError
+from brain_async.model.candidate import Candidate
+from brain_async.model.filters import Filters
+from brain_async.model.requests import FindObjectsRequest
+from brain_async.model.results import SearchPage, rich_from_object
+from brain_async.model.scope import Scope
+from brain_async.ops.deps import Deps, raise_fatal, required_query, required_result_sets
+from brain_async.ports.paging import ResultSetStore
+from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
+from brain_async.stages.decay import decayed
+from brain_async.stages.fuse import fuse
+from brain_async.stages.page import degrade_mode, degraded_channels, store_page
+from brain_async.stages.rerank import rerank
+
+__all__ = ["find_objects"]
+
+MIN_CANDIDATES = 40
+CANDIDATES_PER_RESULT = 3
+
+
+async def find_objects(
+    deps: Deps, scope: Scope, request: FindObjectsRequest, result_sets: ResultSetStore | None
+) -> SearchPage:
+    """See ``Engine.find_objects``."""
+    async with deps.span("find_objects") as span:
+        deps.check_scope(scope)
+        if deps.can.object_search is None:
+            raise ObjectSearchUnavailableError(
+                "graph object search is not available: attach a graph that is ready for it"
+            )
+        result_sets = required_result_sets(result_sets)
+        query = required_query(request.query)
+        filters = _filters(deps, request)
+        limit = deps.config.page_size(request.limit)
+
+        results = await _run(deps, scope, query, filters, k=max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES))
+        outcomes = [result.outcome for result in results.values()]
+        await span.channels(outcomes)
+        raise_fatal(deps.config, results, always=("graph_text",))
+        if not any(result.hits for result in results.values()):
+            empty = SearchPage(
+                degrade_mode=degrade_mode(outcomes), degraded=degraded_channels(outcomes), outcomes=tuple(outcomes)
+            )
+            return span.page(empty)
+
+        weights = deps.config.weights
+        fused = fuse(
+            {name: result.hits for name, result in results.items()},
+            method=deps.config.fusion,
+            weights={"graph_text": weights.lexical, "graph_vector": weights.vector},
+            rrf_k=deps.config.rrf_k,
+        )
+        ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
+        # The graph is a projection: what it names must still be a visible first-class object that passes the filters.
+        loaded = {obj.key: obj for obj in await deps.store.get_many(scope, [item.candidate.id for item in ranked])}
+        found = [
+            rich_from_object(obj, score=item.score)
+            for item in ranked
+            if (obj := loaded.get(item.candidate.id)) is not None and not obj.is_part and filters.matches(obj)
+        ][: deps.config.max_result_set_size]
+        objects = await rerank(deps.reranker, query, found)
+        page = await store_page(
+            result_sets,
+            objects[:limit],
+            [obj.id for obj in objects],
+            offset=limit,
+            now=deps.now(),
+            max_ids=deps.config.max_result_set_size,
+            outcomes=outcomes,
+        )
+        return span.page(page)
+
+
+def _filters(deps: Deps, request: FindObjectsRequest) -> Filters:
+    """The request's filters with its kinds: explicit kinds (trimmed, blanks dropped) replace a kind filter."""
+    filters = dict(request.filters)
+    if kinds := [kind.strip() for kind in request.kinds if kind.strip()]:
+        filters["kind"] = kinds
+    if filters:
+        deps.freeze_catalog()
+    return validate_filters_against(filters, deps.catalog)
+
+
+async def _run(deps: Deps, scope: Scope, query: str, filters: Filters, *, k: int) -> dict[str, ChannelResult]:
+    graph, embedder = deps.can.object_search, deps.embedder
+    if graph is None:
+        return {}
+    channels = [Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))]
+    vector = None
+    if embedder is not None:
+        vector = QueryVector(embedder, query, timeout=deps.config.embed_timeout)
+
+        async def search_vector() -> Sequence[Candidate]:
+            return await graph.search_objects_vector(scope, await vector.get(), filters, k=k)
+
+        channels.append(Channel("graph_vector", search_vector))
+    ran = await run_channels(channels, timeout=deps.config.channel_timeout, query_vector=vector)
+    results = {result.outcome.channel: result for result in ran}
+    if embedder is None:
+        results["graph_vector"] = skipped("graph_vector", "not attached")
+    return results

@@ -1,0 +1,139 @@
+"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> page -> hydrate -> rerank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+import msgspec
+
+from brain_async.analysis import is_identifier_like
+from brain_async.config import ChannelName
+from brain_async.errors import InvalidInputError
+from brain_async.model.candidate import Candidate
+from brain_async.model.filters import Filters
+from brain_async.model.requests import SearchRequest
+from brain_async.model.results import Explanation, SearchPage
+from brain_async.model.scope import Scope
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, required_query, required_result_sets
+from brain_async.ports.paging import ResultSetStore
+from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
+from brain_async.stages.decay import decayed
+from brain_async.stages.explain import explain_missing
+from brain_async.stages.fuse import fuse
+from brain_async.stages.hydrate import hydrate_promoted
+from brain_async.stages.page import store_page
+from brain_async.stages.promote import promote
+from brain_async.stages.rerank import rerank
+
+__all__ = ["search"]
+
+CHANNELS: tuple[ChannelName, ...] = get_args(ChannelName)
+
+
+async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: ResultSetStore | None) -> SearchPage:
+    """See ``Engine.search``."""
+    async with deps.span("search") as span:
+        deps.check_scope(scope)
+        result_sets = required_result_sets(result_sets)
+        query = required_query(request.query)
+        filters = corpus_filters(deps, request)
+        weights = channel_weights(deps, request.channels, query)
+
+        results = await _run(deps, scope, query, filters, weights)
+        await span.channels(result.outcome for result in results.values())
+        raise_fatal(deps.config, results)
+
+        fused = fuse(
+            {name: result.hits for name, result in results.items()},
+            method=deps.config.fusion,
+            weights=weights,
+            rrf_k=deps.config.rrf_k,
+        )
+        ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
+        promoted = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
+
+        objects, promoted = await hydrate_promoted(
+            deps.store, scope, promoted, limit=deps.config.page_size(request.limit), explain=request.explain
+        )
+        page = await store_page(
+            result_sets,
+            await rerank(deps.reranker, query, objects),
+            [item.id for item in promoted],
+            offset=len(objects),
+            now=deps.now(),
+            max_ids=deps.config.max_result_set_size,
+            outcomes=[result.outcome for result in results.values()],
+        )
+        if request.explain:
+            missing = await explain_missing(
+                deps.store,
+                scope,
+                request.explain_ids,
+                page_ids=[obj.id for obj in page.objects],
+                promoted=promoted,
+                ranked=ranked,
+                filters=filters,
+                candidate_k=deps.config.candidate_k,
+            )
+            explanation = Explanation(
+                fusion=deps.config.fusion, weights=weights, candidates=len(ranked), missing=missing
+            )
+            page = msgspec.structs.replace(page, explanation=explanation)
+        return span.page(page)
+
+
+def channel_weights(deps: Deps, channels: Sequence[ChannelName] | None, query: str) -> dict[str, float]:
+    """The weight of each channel to run, in the fixed order of the channels.
+
+    The engine's channels and weights apply unless the request names its channels: those then run whatever their weight
+    (one of weight 0 counts as 1). Raises InvalidInputError for a name that is no channel.
+    """
+    configured = deps.config.weights
+    if channels is not None:
+        if unknown := [name for name in channels if name not in CHANNELS]:
+            raise InvalidInputError(f"unknown channel {unknown[0]!r}: use {', '.join(CHANNELS)}", field="channels")
+        return {name: getattr(configured, name) or 1.0 for name in CHANNELS if name in channels}
+    weights: dict[str, float] = {
+        name: float(getattr(configured, name)) for name in CHANNELS if name in deps.config.search_channels
+    }
+    if "trigram" in weights and not is_identifier_like(query):
+        weights["trigram"] *= configured.trigram_natural
+    return weights
+
+
+async def _run(
+    deps: Deps, scope: Scope, query: str, filters: Filters, weights: dict[str, float]
+) -> dict[str, ChannelResult]:
+    searcher, graph, embedder = deps.can.searcher, deps.can.object_search, deps.embedder
+    k = deps.config.candidate_k
+    vector = QueryVector(embedder, query, timeout=deps.config.embed_timeout) if embedder is not None else None
+    runnable: dict[str, Channel] = {}
+    if searcher is not None:
+        runnable["lexical"] = Channel("lexical", lambda: searcher.search_lexical(scope, query, filters, k=k))
+        runnable["trigram"] = Channel("trigram", lambda: searcher.search_trigram(scope, query, filters, k=k))
+    if graph is not None:
+        runnable["graph_text"] = Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))
+    if vector is not None and searcher is not None:
+
+        async def search_vector() -> Sequence[Candidate]:
+            return await searcher.search_vector(scope, await vector.get(), filters, k=k)
+
+        runnable["vector"] = Channel("vector", search_vector)
+    if vector is not None and graph is not None:
+
+        async def search_graph_vector() -> Sequence[Candidate]:
+            return await graph.search_objects_vector(scope, await vector.get(), filters, k=k)
+
+        runnable["graph_vector"] = Channel("graph_vector", search_graph_vector)
+
+    running = [runnable[name] for name, weight in weights.items() if weight > 0 and name in runnable]
+    needs_vector = any(channel.name in ("vector", "graph_vector") for channel in running)
+    ran = await run_channels(
+        running, timeout=deps.config.channel_timeout, query_vector=vector if needs_vector else None
+    )
+    by_name = {result.outcome.channel: result for result in ran}
+    return {
+        name: by_name.get(name) or skipped(name, "weight 0 for this query" if name in runnable else "not attached")
+        for name in weights
+    }

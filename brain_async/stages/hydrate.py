@@ -1,0 +1,85 @@
+"""Stage 5: load one page under the scope, in one statement, refilling what the store no longer shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from brain_async.model.candidate import Fused, Promoted
+from brain_async.model.object import Object
+from brain_async.model.results import ChannelRank, Evidence, HitExplanation, RichObject, rich_from_object
+from brain_async.model.scope import Scope
+from brain_async.ports.store import ObjectReader
+from brain_async.text import snippet
+
+__all__ = ["hydrate_page", "hydrate_promoted"]
+
+
+def _evidence(hit: Fused, part: Object) -> Evidence:
+    return Evidence(
+        part_id=part.key, title=part.title, snippet=snippet(part.content), score=hit.score, position=part.position
+    )
+
+
+def _explanation(hit: Fused) -> HitExplanation:
+    ranks: list[ChannelRank] = hit.channels
+    return HitExplanation(
+        id=hit.candidate.id,
+        channels=tuple(ranks),
+        fused=hit.fused,
+        boost=hit.boost,
+        decay=hit.decay,
+        score=hit.score,
+    )
+
+
+async def hydrate_promoted(
+    reader: ObjectReader, scope: Scope, promoted: Sequence[Promoted], *, limit: int, explain: bool
+) -> tuple[list[RichObject], list[Promoted]]:
+    """(the first ``limit`` visible objects with score and evidence, ``promoted`` without those found invisible).
+
+    One statement when all are visible; as many more as it takes to fill the page when some are not. Evidence whose part
+    is no longer visible is left out.
+    """
+    page: list[RichObject] = []
+    kept: list[Promoted] = []
+    position = 0
+    while position < len(promoted) and len(page) < limit:
+        batch = promoted[position : position + limit - len(page)]
+        position += len(batch)
+        loaded = await reader.hydrate(
+            scope, [item.id for item in batch], [hit.candidate.id for item in batch for hit in item.evidence]
+        )
+        for item in batch:
+            obj = loaded.objects.get(item.id)
+            if obj is None:
+                continue
+            kept.append(item)
+            page.append(
+                msgspec.structs.replace(
+                    rich_from_object(obj, score=item.score),
+                    evidence=tuple(
+                        _evidence(hit, loaded.parts[hit.candidate.id])
+                        for hit in item.evidence
+                        if hit.candidate.id in loaded.parts
+                    ),
+                    explain=tuple(_explanation(hit) for hit in item.hits) if explain else (),
+                )
+            )
+    return page, [*kept, *promoted[position:]]
+
+
+async def hydrate_page(
+    reader: ObjectReader, scope: Scope, object_ids: Sequence[UUID], *, limit: int
+) -> tuple[list[Object], int]:
+    """(up to ``limit`` visible objects from the front of ``object_ids``, how many ids that consumed)."""
+    page: list[Object] = []
+    position = 0
+    while position < len(object_ids) and len(page) < limit:
+        batch = object_ids[position : position + limit - len(page)]
+        position += len(batch)
+        loaded = (await reader.hydrate(scope, batch)).objects
+        page.extend(loaded[object_id] for object_id in batch if object_id in loaded)
+    return page, position

@@ -1,0 +1,24 @@
+"""Stage 6: let the host's reranker reorder the hydrated page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brain_async.errors import BrainError, RerankerError
+from brain_async.model.results import RichObject
+from brain_async.ports.host import Reranker
+
+__all__ = ["rerank"]
+
+
+async def rerank(reranker: Reranker | None, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
+    """The reranker's order, or the given one when there is no reranker or it returns None. Raises RerankerError."""
+    if reranker is None or not objects:
+        return tuple(objects)
+    try:
+        reordered = await reranker.rerank(query, objects)
+    except BrainError:
+        raise
+    except Exception as error:
+        raise RerankerError(f"the reranker failed: {type(error).__name__}: {error}") from error
+    return tuple(objects) if reordered is None else tuple(reordered)

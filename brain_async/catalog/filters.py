@@ -84,10 +84,10 @@ def validate_filters_against(filters: Mapping[str, Any] | None, catalog: KindCat
 
 
 def restrict_to_catalog(filters: Filters, catalog: KindCatalog) -> Filters:
-    """``filters`` as search and find_exact use them: without a kind filter, all registered kinds, if there are any."""
-    if not catalog or filters.kinds is not None:
+    """``filters`` as search and find_exact use them: only objects of registered kinds, if any are registered."""
+    if not catalog:
         return filters
-    return msgspec.structs.replace(filters, kinds=tuple(spec.kind for spec in catalog.kinds))
+    return msgspec.structs.replace(filters, own_kinds=tuple(spec.kind for spec in catalog.kinds))
 
 
 def parse_instant(key: str, text: str) -> datetime:

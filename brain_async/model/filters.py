@@ -50,9 +50,13 @@ class PropertyFilter(msgspec.Struct, frozen=True):
 class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """A conjunction. None means "no restriction"; an empty tuple matches nothing.
 
+    ``kinds`` and ``properties`` describe an object *or its parent*: a part passes when it satisfies them all, or when its
+    parent does, so that {"kind": "deal", "stage": "won"} finds the parts of won deals. All else is the object's own.
+
     Attributes:
-        kinds: the object's kind is one of these.
-        titles: the object's title is exactly one of these.
+        kinds: the kind is one of these.
+        own_kinds: the object's own kind is one of these (how the catalog hides unregistered kinds).
+        titles: the title is exactly one of these.
         created_after, updated_after: inclusive, aware UTC.
         created_before, updated_before: exclusive, aware UTC.
         properties: all must match.
@@ -60,6 +64,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kinds: tuple[str, ...] | None = None
+    own_kinds: tuple[str, ...] | None = None
     titles: tuple[str, ...] | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -72,16 +77,27 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         """These filters, restricted to objects whose id or parent_id is listed."""
         return msgspec.structs.replace(self, scope_ids=tuple(dict.fromkeys(scope_ids)))
 
-    def matches(self, obj: Object) -> bool:
-        """Whether a stored ``obj`` passes all of these filters."""
+    @property
+    def describes(self) -> bool:
+        """Whether ``kinds`` or ``properties`` restrict anything."""
+        return self.kinds is not None or bool(self.properties)
+
+    def described_by(self, obj: Object) -> bool:
+        """Whether ``obj`` itself satisfies ``kinds`` and ``properties``."""
+        return (self.kinds is None or obj.kind in self.kinds) and all(
+            wanted.matches(obj.properties) for wanted in self.properties
+        )
+
+    def matches(self, obj: Object, parent: Object | None = None) -> bool:
+        """Whether a stored ``obj``, whose parent is ``parent`` if it has one, passes all of these filters."""
         created, updated = obj.created_at, obj.updated_at
         return (
-            (self.kinds is None or obj.kind in self.kinds)
+            (self.own_kinds is None or obj.kind in self.own_kinds)
             and (self.titles is None or obj.title in self.titles)
             and (self.created_after is None or (created is not None and created >= self.created_after))
             and (self.created_before is None or (created is not None and created < self.created_before))
             and (self.updated_after is None or (updated is not None and updated >= self.updated_after))
             and (self.updated_before is None or (updated is not None and updated < self.updated_before))
             and (self.scope_ids is None or obj.id in self.scope_ids or obj.parent_id in self.scope_ids)
-            and all(wanted.matches(obj.properties) for wanted in self.properties)
+            and (self.described_by(obj) or (parent is not None and self.described_by(parent)))
         )

@@ -27,6 +27,8 @@ async def explain_missing(
 ) -> tuple[Missing, ...]:
     """One reason for each id of ``asked`` that is neither on the page nor evidence on it, in the order asked."""
     visible = {obj.key: obj for obj in await reader.get_many(scope, asked)}
+    parent_ids = [obj.parent_id for obj in visible.values() if obj.parent_id is not None]
+    parents = {obj.key: obj for obj in await reader.get_many(scope, parent_ids)} if parent_ids else {}
     place = {item.id: index for index, item in enumerate(promoted, start=1)}
     owner_of_part = {hit.candidate.id: hit.candidate.parent_id for hit in ranked if hit.candidate.parent_id is not None}
     on_page = set(page_ids)
@@ -45,7 +47,7 @@ async def explain_missing(
             reason = (
                 f"a part that matched: its parent {owner} ranked {place.get(owner, '(invisible)')} of {len(promoted)}"
             )
-        elif not filters.matches(visible[object_id]) and visible[object_id].is_part:
+        elif (obj := visible[object_id]).parent_id is not None and not filters.matches(obj, parents.get(obj.parent_id)):
             reason = "excluded by the filters, the kinds or the scope_ids of this request"
         else:
             what = "it" if visible[object_id].is_part else "a part of it (or its entity text)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -37,6 +37,7 @@ _ROW = np.dtype(
         ("searchable", np.bool_),
         ("namespace", np.int32),
         ("kind", np.int32),
+        ("parent", np.int64),
         ("created", np.int64),
         ("updated", np.int64),
         ("id_high", np.uint64),
@@ -86,13 +87,14 @@ class Columns:
         """The number of slots: every slot in use is below it."""
         return self._rows
 
-    def add(self, slot: int, obj: Object, *, searchable: bool = True) -> None:
-        """Fill in a slot that is new or was discarded."""
+    def add(self, slot: int, obj: Object, *, parent: int = -1, searchable: bool = True) -> None:
+        """Fill in a slot that is new or was discarded; ``parent`` is the slot of the object's parent, -1 for none."""
         self._reserve(slot + 1)
         row: dict[str, Any] = {
             "searchable": searchable,
             "namespace": self._codes.setdefault(obj.namespace_id, len(self._codes)),
             "kind": self._codes.setdefault(obj.kind, len(self._codes)),
+            "parent": parent,
             "created": _microseconds(obj.created_at),
             "updated": _microseconds(obj.updated_at),
             "id_high": obj.key.int >> 64,
@@ -121,9 +123,10 @@ class Columns:
         mask = self._column("searchable").copy()
         if scope.namespace_id is not None:
             mask &= self._column("namespace") == self._codes.get(scope.namespace_id, -1)
-        if filters.kinds is not None:
-            codes = [self._codes[kind] for kind in set(filters.kinds) if kind in self._codes]
-            mask &= np.isin(self._column("kind"), codes)
+        if filters.own_kinds is not None:
+            mask &= self._of_kinds(filters.own_kinds)
+        if filters.describes:
+            mask &= self._described(filters)
         for column, after, before in (
             ("created", filters.created_after, filters.created_before),
             ("updated", filters.updated_after, filters.updated_before),
@@ -137,8 +140,6 @@ class Columns:
             mask &= self._holding(("title", title) for title in filters.titles)
         if filters.scope_ids is not None:
             mask &= self._holding(("id", object_id) for object_id in filters.scope_ids)
-        for restriction in filters.properties:
-            mask &= self._holding(self._wanted(restriction))
         return mask
 
     def best(self, slots: Slots, scores: Scores, k: int) -> list[tuple[int, float]]:
@@ -154,6 +155,19 @@ class Columns:
 
     def _column(self, name: str) -> NDArray[Any]:
         return self._arrays[name][: self._rows]
+
+    def _of_kinds(self, kinds: Sequence[str]) -> Mask:
+        codes = [self._codes[kind] for kind in set(kinds) if kind in self._codes]
+        return np.isin(self._column("kind"), codes)
+
+    def _described(self, filters: Filters) -> Mask:
+        """Which slots satisfy kinds and properties, or have a parent that does."""
+        described: Mask = np.ones(self._rows, np.bool_) if filters.kinds is None else self._of_kinds(filters.kinds)
+        for restriction in filters.properties:
+            described &= self._holding(self._wanted(restriction))
+        parent = self._column("parent")
+        described |= (parent >= 0) & described[parent]
+        return described
 
     def _wanted(self, restriction: PropertyFilter) -> Iterable[Hashable | None]:
         return (_property_entry(restriction.key, value) for value in restriction.values)

@@ -85,7 +85,7 @@ class InvertedIndex:
     """BM25 with k1 1.2 and b 0.75 (Robertson and Zaragoza 2009), idf = ln(1 + (N - df + 0.5) / (df + 0.5)).
 
     N, df and the average length are those of the groups searched, so groups do not influence each other's scores. A term
-    counts once however often the query repeats it. A document holds at most 65,535 terms.
+    that the query repeats counts as often as it is repeated. A document holds at most 65,535 terms.
     """
 
     def __init__(self) -> None:
@@ -117,14 +117,14 @@ class InvertedIndex:
             BM25_K1 * (1 - BM25_B) + (BM25_K1 * BM25_B / (average or 1.0)) * np.frombuffer(group.lengths, np.intc)
             for group in searched
         ]
-        for term in dict.fromkeys(terms):
+        for term, repeats in Counter(terms).items():
             matches = [group.matching(term) for group in searched]
             holding = sum(len(match[0]) for match in matches if match is not None)
             idf = np.log1p((total - holding + 0.5) / (holding + 0.5))
             for match, scores, norm in zip(matches, sums, norms, strict=True):
                 if match is not None:
                     numbers, frequencies = match[0], match[1].astype(np.float64)
-                    scores[numbers] += idf * (BM25_K1 + 1) * frequencies / (frequencies + norm[numbers])
+                    scores[numbers] += repeats * idf * (BM25_K1 + 1) * frequencies / (frequencies + norm[numbers])
         found: list[tuple[Slots, Scores]] = []
         for group, scores in zip(searched, sums, strict=True):
             held = np.flatnonzero(scores)

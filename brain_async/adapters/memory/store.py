@@ -238,7 +238,8 @@ class MemoryStore:
         return full_view(row)
 
     def _index(self, slot: int, row: Object, embedding: tuple[float, ...] | None, terms: _Terms | None) -> None:
-        self._columns.add(slot, row, searchable=False)
+        parent = -1 if row.parent_id is None else self._slots.get(row.parent_id, -1)
+        self._columns.add(slot, row, parent=parent, searchable=False)
         if terms is not None:
             self._lexical.add(row.namespace_id, slot, terms.lexical)
             self._trigrams.add(row.namespace_id, slot, terms.keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
@@ -14,10 +15,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from brain_async.errors import LocalServerError
+from brain_async.local import watch
 from brain_async.local.account import Account
 from brain_async.local.extensions import ServerInstall, copy_extensions
 
 __all__ = ["Postmaster"]
+
+_logger = logging.getLogger(__name__)
 
 _PORT = 5432  # names the socket file only; nothing listens on TCP
 _USER = "postgres"
@@ -62,6 +66,9 @@ class Postmaster:
         self._settings = settings
         self.data_dir = home / "postgres"
         self.log_path = self.data_dir / "server.log"
+        self.start_lock_path = home / "postgres.lock"
+        self.users_path = home / "postgres.users"
+        self._pid_path = self.data_dir / "postmaster.pid"
 
     def ensure_initialised(self) -> None:
         """Create the data directory, complete or not at all: initdb fills a scratch directory that is then renamed."""
@@ -95,10 +102,11 @@ class Postmaster:
             if found is not None and not self._is_ours(found.pid):
                 # Left by a killed server; the number may belong to anybody by now. The server's own check of its
                 # shared memory still stops a second postmaster while backends of the first are alive.
-                (self.data_dir / "postmaster.pid").unlink(missing_ok=True)
+                self._pid_path.unlink(missing_ok=True)
                 found = None
             if found is None:
                 self._start(deadline)
+                self._watch()
             elif self._accepts(found):
                 return
             if time.monotonic() >= deadline:
@@ -117,6 +125,9 @@ class Postmaster:
                 "pg_ctl", "stop", "-D", str(self.data_dir), "-m", mode, "-w", "-t", str(_STOP_TIMEOUT), "-s"
             )
             if code == 0:
+                socket_dir = self._socket_dir()
+                if socket_dir != self.data_dir:
+                    shutil.rmtree(socket_dir, ignore_errors=True)
                 return
 
     def pid(self) -> int | None:
@@ -162,6 +173,25 @@ class Postmaster:
                 )
             time.sleep(0.2)
 
+    def _watch(self) -> None:
+        """Start the process that stops this server when its last user was killed."""
+        found = self._read_pid_file()
+        if found is None or getattr(sys, "frozen", False):  # a frozen program has no interpreter to run a script with
+            return
+        arguments = [self.start_lock_path, self.users_path, self._pid_path, found.pid]
+        try:
+            subprocess.run(
+                [sys.executable, "-I", "-S", watch.__file__, *map(str, arguments)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                check=True,
+            )
+        except (OSError, subprocess.CalledProcessError):
+            # Without it the server works as well; it may only stay behind after a kill.
+            _logger.warning("the local server in %s has no watcher", self._home, exc_info=True)
+
     def _write_conf(self) -> None:
         """Write brain.conf afresh: it holds absolute paths, and home and wheels may have moved since the last start."""
         paths = copy_extensions(self._install, self._home / "extensions")
@@ -202,7 +232,7 @@ class Postmaster:
 
     def _read_pid_file(self) -> _PidFile | None:
         try:
-            lines = (self.data_dir / "postmaster.pid").read_text().splitlines()
+            lines = self._pid_path.read_text().splitlines()
             pid = abs(int(lines[0]))
         except FileNotFoundError:
             return None

@@ -2,8 +2,8 @@
 
 Layout of the home directory: ``postgres/`` is the data directory, ``extensions/`` holds copied extension files,
 ``postgres.lock`` serialises start and stop, and everyone who uses the server holds a shared lock on
-``postgres.users``. The kernel drops that lock however a process ends, so a killed process never counts as a user; who
-leaves last stops the server.
+``postgres.users``. The kernel drops that lock however a process ends, so a killed process never counts as a user. Who
+leaves last stops the server; `brain_async.local.watch` does it for those that were killed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from brain_async.errors import ClosedError, LocalServerError
 from brain_async.local.account import server_account
 from brain_async.local.extensions import find_install
 from brain_async.local.postmaster import Postmaster
+from brain_async.local.watch import try_lock
 
 __all__ = ["LocalServer", "local_postgres"]
 
@@ -80,10 +81,10 @@ class LocalServer:
             install, account = find_install(), server_account()
             self._home.mkdir(parents=True, exist_ok=True)
             self._postmaster = Postmaster(self._home, install, account, self._settings)
-        with self._start_lock(deadline):
+        with _start_lock(self._postmaster, deadline):
             self._postmaster.ensure_initialised()
             if self._users is None:
-                self._users = os.open(self._home / "postgres.users", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._users = os.open(self._postmaster.users_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 fcntl.flock(self._users, fcntl.LOCK_SH)
                 atexit.register(self._release)
             self._postmaster.ensure_running(deadline)
@@ -100,33 +101,26 @@ class LocalServer:
                 return
             atexit.unregister(self._release)
             try:
-                with self._start_lock(time.monotonic() + self._start_timeout):
-                    if _try_lock(users):
+                with _start_lock(self._postmaster, time.monotonic() + self._start_timeout):
+                    if try_lock(users):
                         self._postmaster.stop()
             finally:
                 fcntl.flock(users, fcntl.LOCK_UN)
                 os.close(users)
 
-    @contextmanager
-    def _start_lock(self, deadline: float) -> Iterator[None]:
-        lock = os.open(self._home / "postgres.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            while not _try_lock(lock):
-                if time.monotonic() >= deadline:
-                    raise LocalServerError(f"another process has been starting or stopping {self._home} for too long")
-                time.sleep(0.01)
-            yield
-        finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)
-            os.close(lock)
 
-
-def _try_lock(descriptor: int) -> bool:
+@contextmanager
+def _start_lock(postmaster: Postmaster, deadline: float) -> Iterator[None]:
+    lock = os.open(postmaster.start_lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        while not try_lock(lock):
+            if time.monotonic() >= deadline:
+                raise LocalServerError(f"another process keeps starting or stopping {postmaster.data_dir}")
+            time.sleep(0.01)
+        yield
+    finally:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        os.close(lock)
 
 
 @asynccontextmanager

@@ -21,6 +21,7 @@ __all__ = [
     "index_terms",
     "is_identifier_like",
     "key_terms",
+    "plain_terms",
     "query_key_words",
     "similarity",
     "trigrams",
@@ -86,6 +87,22 @@ def index_terms(text: str) -> list[str]:
     terms: list[str] = []
     for word in words(text):
         terms.extend(_terms_of_word(word))
+        if len(terms) >= MAX_INDEX_TERMS:
+            return terms[:MAX_INDEX_TERMS]
+    return terms
+
+
+def plain_terms(text: str) -> list[str]:
+    """The terms a graph's entity texts and edge notes are matched by: ``words``, unsegmented scripts as bigrams.
+
+    In text order with repeats, neither stemmed nor stopped, at most ``MAX_INDEX_TERMS``.
+    """
+    terms: list[str] = []
+    for word in words(text):
+        if _UNSEGMENTED_START.match(word):
+            terms.extend(_terms_of_word(word))
+        else:
+            terms.append(word)
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms

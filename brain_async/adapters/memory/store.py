@@ -16,7 +16,7 @@ from brain_async.adapters.memory.columns import Columns, Scores, Slots
 from brain_async.adapters.memory.lexical import InvertedIndex
 from brain_async.adapters.memory.rows import child_order, evidence_view, full_view, listing_view, stored_row, utc
 from brain_async.adapters.memory.trigrams import TrigramIndex
-from brain_async.adapters.memory.vectors import VectorIndex
+from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.analysis import index_terms, key_terms, query_key_words
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.model.candidate import Candidate
@@ -119,7 +119,7 @@ class MemoryStore:
 
     async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
         await checkpoint()
-        self._check_dimensions(objects)
+        check_dimensions(self._dimension, objects)
         terms: dict[int, _Terms] = {}
         for index, obj in enumerate(objects):
             if obj.is_part:
@@ -127,7 +127,7 @@ class MemoryStore:
                     await checkpoint()
                 terms[index] = _terms_of(obj)
         # From here on nothing is awaited: the batch is checked against and written to one state of the store.
-        self._check_dimensions(objects)
+        check_dimensions(self._dimension, objects)
         results = admit(scope, objects, self._row, self._has_live_children)
         stored: list[Object | BrainError] = []
         for index, result in enumerate(results):
@@ -210,14 +210,6 @@ class MemoryStore:
 
     def _has_live_children(self, object_id: UUID) -> bool:
         return bool(self._live_children(object_id))
-
-    def _check_dimensions(self, objects: Sequence[Object]) -> None:
-        expected = self._dimension
-        for obj in objects:
-            if obj.embedding is not None:
-                expected = expected or len(obj.embedding)
-                if len(obj.embedding) != expected:
-                    raise DimensionMismatchError(expected=expected, got=len(obj.embedding))
 
     def _write(self, obj: Object, terms: _Terms | None) -> Object:
         old = self._row(obj.key)

@@ -8,14 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain_async.adapters.memory.columns import Mask, Scores, Slots
+from brain_async.errors import DimensionMismatchError
+from brain_async.model.object import Object
 from brain_async.ports.store import Vector
 
-__all__ = ["VectorIndex"]
+__all__ = ["VectorIndex", "check_dimensions"]
 
 _INITIAL_ROWS = 16
 _EXACT_ROWS = 4096
 # What the float32 pass may be off by: rows this close to the cut are scored again in float64.
 _FIRST_PASS_ERROR = 1e-5
+
+
+def check_dimensions(expected: int | None, objects: Iterable[Object]) -> None:
+    """Raise DimensionMismatchError unless all embeddings have ``expected`` elements (None: as many as the first)."""
+    for obj in objects:
+        if obj.embedding is not None:
+            expected = len(obj.embedding) if expected is None else expected
+            if len(obj.embedding) != expected:
+                raise DimensionMismatchError(expected=expected, got=len(obj.embedding))
 
 
 class _Matrix:

@@ -1,0 +1,44 @@
+"""Contract checks that anyone can run on their own backend, free of pytest.
+
+Each check is ``async def check_...(subject) -> None``; it asserts what the port's docstring promises, and uses namespaces of
+its own, so that it can run on a backend that holds other data. With pytest, an adapter's test is::
+
+    @pytest.mark.parametrize("check", STORE_CHECKS, ids=lambda check: check.__name__)
+    async def test_store(check, store):
+        await check(store)
+"""
+
+from brain_async.testing import (
+    graph_checks,
+    host_checks,
+    kind_checks,
+    ledger_checks,
+    paging_checks,
+    search_checks,
+    store_checks,
+)
+from brain_async.testing.corpus import make_parts, vocabulary
+from brain_async.testing.host_checks import CheckingObserver
+
+__all__ = [
+    "EMBEDDER_CHECKS",
+    "GRAPH_CHECKS",
+    "KIND_CHECKS",
+    "LEDGER_CHECKS",
+    "PAGING_CHECKS",
+    "RERANKER_CHECKS",
+    "SEARCH_CHECKS",
+    "STORE_CHECKS",
+    "CheckingObserver",
+    "make_parts",
+    "vocabulary",
+]
+
+STORE_CHECKS = store_checks.CHECKS
+SEARCH_CHECKS = search_checks.CHECKS
+KIND_CHECKS = kind_checks.CHECKS
+GRAPH_CHECKS = graph_checks.CHECKS
+LEDGER_CHECKS = ledger_checks.CHECKS
+PAGING_CHECKS = paging_checks.CHECKS
+EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
+RERANKER_CHECKS = host_checks.RERANKER_CHECKS

@@ -308,6 +308,7 @@ async def check_object_filters(graph: CheckedGraph) -> None:
         Filters(),
         Filters(kinds=("kind0", "kind2")),
         Filters(kinds=()),
+        Filters(own_kinds=("kind1",)),
         Filters(titles=("findable",)),
         Filters(updated_after=BASE_TIME + timedelta(microseconds=2)),
         Filters(updated_before=BASE_TIME + timedelta(microseconds=2), created_after=BASE_TIME),

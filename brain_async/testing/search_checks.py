@@ -415,6 +415,27 @@ async def check_every_filter_on_every_channel(store: CheckedStore) -> None:
             assert await _found(search, scope, filters) == wanted, f"{name} through {filters}"
 
 
+async def check_filters_by_the_parent_follow_its_changes(store: CheckedStore) -> None:
+    """What the parent is now decides, also for a part that came before it in the batch, or that moved to it."""
+    scope = fresh_scope()
+    deal, parts = family(scope, [_findable(store), _findable(store)], kind="deal", properties={"stage": "won"})
+    note = new_parent(scope, kind="note")
+    await put_all(store, scope, *parts, deal, note)
+    won = Filters(kinds=("deal",), properties=(PropertyFilter("stage", ("won",)),))
+    channels = _channels(store)
+    for name, search in channels.items():
+        assert await _found(search, scope, won) == {part.id for part in parts}, f"{name}, part before its parent"
+    await put_all(store, scope, msgspec.structs.replace(parts[0], parent_id=note.id))
+    for name, search in channels.items():
+        assert await _found(search, scope, won) == {parts[1].id}, f"{name}, after a part moved away"
+        assert await _found(search, scope, Filters(kinds=("note",))) == {parts[0].id}, (
+            f"{name}, after a part moved here"
+        )
+    await put_all(store, scope, msgspec.structs.replace(deal, properties={"stage": "lost"}))
+    for name, search in channels.items():
+        assert await _found(search, scope, won) == set(), f"{name}, after the parent changed"
+
+
 async def check_types_of_property_values(store: CheckedStore) -> None:
     """1 and 1.0 are one number; '1' and True are neither it nor each other; huge and exact numbers do not blur."""
     scope = fresh_scope()
@@ -511,6 +532,7 @@ CHECKS = (
     check_small_namespace_is_not_starved,
     check_selective_filters_still_fill_k,
     check_every_filter_on_every_channel,
+    check_filters_by_the_parent_follow_its_changes,
     check_types_of_property_values,
     check_long_filter_lists,
     check_deleted_parents_hide_their_parts,

@@ -59,13 +59,13 @@ def _property_entry(key: str, value: Any) -> Hashable | None:
     return None
 
 
-def _entries(obj: Object) -> list[Hashable]:
-    found: list[Hashable] = [("title", obj.title), ("id", obj.id)]
+def _entries(obj: Object) -> set[Hashable]:
+    found: set[Hashable] = {("title", obj.title), ("id", obj.id)}
     if obj.parent_id is not None:
-        found.append(("id", obj.parent_id))
+        found.add(("id", obj.parent_id))
     for key, value in obj.properties.items():
         if (entry := _property_entry(key, value)) is not None:
-            found.append(entry)
+            found.add(entry)
     return found
 
 

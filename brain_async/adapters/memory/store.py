@@ -129,12 +129,14 @@ class MemoryStore:
         # From here on nothing is awaited: the batch is checked against and written to one state of the store.
         check_dimensions(self._dimension, objects)
         results = admit(scope, objects, self._row, self._has_live_children)
-        stored: list[Object | BrainError] = []
-        for index, result in enumerate(results):
-            stored.append(result.error if isinstance(result, Refused) else self._write(result, terms.get(index)))
-        for result in results:
-            if isinstance(result, Object):
-                self._refresh_searchable(result)
+        stored: list[Object | BrainError] = [r.error if isinstance(r, Refused) else r for r in results]
+        admitted = [(index, obj) for index, obj in enumerate(results) if isinstance(obj, Object)]
+        for index, obj in sorted(
+            admitted, key=lambda item: item[1].is_part
+        ):  # a part is indexed beside its parent's slot
+            stored[index] = self._write(obj, terms.get(index))
+        for _, obj in admitted:
+            self._refresh_searchable(obj)
         return stored
 
     async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:

@@ -1,0 +1,36 @@
+"""Every Python snippet of the README and the docs runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in path.read_text()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+async def test_the_snippets_of_a_page_run(page: Path, postgres_dsn: str) -> None:
+    connection = await asyncpg.connect(postgres_dsn)
+    try:
+        await connection.execute("create database snippets")
+        with tempfile.TemporaryDirectory(prefix="brain-docs-") as folder:
+            done = subprocess.run(
+                [sys.executable, str(Path(__file__).with_name("run_snippets.py")), str(page)],
+                cwd=folder,
+                env={**os.environ, "DSN": postgres_dsn.replace("/postgres?", "/snippets?")},
+                capture_output=True,
+                text=True,
+                timeout=100,
+            )
+        assert done.returncode == 0, done.stderr
+        assert "snippets ran" in done.stdout
+    finally:
+        await connection.execute("drop database if exists snippets with (force)")
+        await connection.close()

@@ -1,0 +1,8 @@
+"""PostgreSQL as the store: objects, kinds, edges, and the search channels over parts."""
+
+from brain_async.adapters.postgres.bulk import BulkLoadResult
+from brain_async.adapters.postgres.describe import StoreDescription
+from brain_async.adapters.postgres.ledger import PostgresEdgeLedger
+from brain_async.adapters.postgres.store import PostgresStore, open_postgres
+
+__all__ = ["BulkLoadResult", "PostgresEdgeLedger", "PostgresStore", "StoreDescription", "open_postgres"]

@@ -1,0 +1,104 @@
+"""Filters as a fixed list of bound parameters: the statement text never depends on what is filtered by.
+
+Every parameter is null when it restricts nothing, and every list travels as one array, however long it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from brain_async.model.filters import Filters, PropertyFilter
+from brain_async.model.scope import Scope
+
+__all__ = ["FILTER_NAMES", "filter_arguments", "filter_snippets"]
+
+_ARGUMENTS = {
+    "_namespace": "uuid",
+    "_kinds": "text[]",
+    "_own_kinds": "text[]",
+    "_titles": "text[]",
+    "_created_after": "timestamptz",
+    "_created_before": "timestamptz",
+    "_updated_after": "timestamptz",
+    "_updated_before": "timestamptz",
+    "_alternatives": "jsonb[]",
+    "_groups": "jsonb",
+    "_scope": "uuid[]",
+}
+FILTER_NAMES = tuple(_ARGUMENTS)
+"""The arguments of every search function that ``filter_arguments`` gives the values of, in order."""
+
+_DESCRIBED = """(_kinds is null or {0}.kind = any(_kinds))
+        and (_alternatives is null or {0}.properties @> any(_alternatives))
+        and (_groups is null or brain_matches_all({0}.properties, _groups))"""
+
+_PREDICATE = f"""(_namespace is null or o.namespace_id = _namespace)
+    and (_own_kinds is null or o.kind = any(_own_kinds))
+    and (_titles is null or o.title = any(_titles))
+    and (_created_after is null or o.created_at >= _created_after)
+    and (_created_before is null or o.created_at < _created_before)
+    and (_updated_after is null or o.updated_at >= _updated_after)
+    and (_updated_before is null or o.updated_at < _updated_before)
+    and (_scope is null or o.id = any(_scope) or o.parent_id = any(_scope))
+    and (num_nonnulls(_kinds, _alternatives, _groups) = 0 or ({_DESCRIBED.format("o")}) or o.parent_id in (
+        select p.id from brain_objects p
+        where p.parent_id is null and p.deleted_at is null and (_namespace is null or p.namespace_id = _namespace)
+        and {_DESCRIBED.format("p")}))"""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def _bound(first: int) -> str:
+    """The predicate, and being live, over parameters ``$first``, ...; "is true" hides all of it from every index."""
+    numbers = {name: f"${number}" for number, name in enumerate(FILTER_NAMES, start=first)}
+    return re.sub(r"\b_[a-z_]+\b", lambda match: numbers[match.group()], f"((o.live and {_PREDICATE}) is true)")
+
+
+def filter_snippets() -> dict[str, str]:
+    """What the migrations put in place of ``{{filters}}`` and its like."""
+    return {
+        "filters": _PREDICATE,
+        "bound_filters": _bound(2),
+        "filter_names": ", ".join(FILTER_NAMES),
+        "filter_arguments": ", ".join(f"{name} {type_}" for name, type_ in _ARGUMENTS.items()),
+        "restricted": f"num_nonnulls({', '.join(FILTER_NAMES[1:])}) > 0",
+    }
+
+
+def _storable(texts: Iterable[str] | None) -> list[str] | None:
+    """Without those that no stored text can equal, since none can be stored."""
+    return None if texts is None else [text for text in texts if not _UNSTORABLE.search(text)]
+
+
+def _alternatives(filter_: PropertyFilter) -> list[str]:
+    if _UNSTORABLE.search(filter_.key):
+        return []
+    return [
+        json.dumps({filter_.key: value}, ensure_ascii=False, allow_nan=False)
+        for value in filter_.values
+        if not (isinstance(value, str) and _UNSTORABLE.search(value))
+    ]
+
+
+def filter_arguments(scope: Scope, filters: Filters) -> list[Any]:
+    """The values for ``FILTER_NAMES``.
+
+    The property filter with the fewest values can use the index on properties; the others are checked row by row.
+    """
+    groups = sorted((_alternatives(each) for each in filters.properties), key=len)
+    return [
+        scope.namespace_id,
+        _storable(filters.kinds),
+        _storable(filters.own_kinds),
+        _storable(filters.titles),
+        filters.created_after,
+        filters.created_before,
+        filters.updated_after,
+        filters.updated_before,
+        groups[0] if groups else None,
+        "[" + ",".join(f"[{','.join(group)}]" for group in groups[1:]) + "]" if len(groups) > 1 else None,
+        None if filters.scope_ids is None else list(filters.scope_ids),
+    ]

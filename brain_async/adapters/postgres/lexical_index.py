@@ -1,0 +1,245 @@
+"""Keeps the lexical index trustworthy: builds it, rebuilds it when it may have lost rows, switches its backend.
+
+The index of pg_textsearch below 1.3.1 is a cache. It loses rows or statistics when the server crashes, and when it restarts
+after rows were written since the last build. Two marks tell: an unlogged row, which crash recovery empties, and
+``dirty``, set in the transaction of the first write after a build and compared with the start of the server. The search
+functions look at both in the statement that searches, and refuse (SQLSTATE BRN01) rather than answer short; the store
+then rebuilds here and searches again. A build holds a lease in ``brain_lex_state``, so that one process builds and the
+others wait; the lease of a process that died is void as soon as its connection is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import cast
+
+import anyio
+
+from brain_async.adapters.postgres.errors import translated
+from brain_async.adapters.postgres.lexical_textsearch import TEXTSEARCH_INDEX, create_textsearch_index
+from brain_async.adapters.postgres.migrate import BackendName, choose_backend
+from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
+from brain_async.errors import BrainError, SearchIndexNotReadyError
+
+__all__ = ["LexicalIndex"]
+
+_POLL_SECONDS = 0.1
+
+_LEASE_SECONDS = 900.0
+
+_TAKE_LEASE = """
+update brain_lex_state set
+    lease_until = now() + $1::float8 * interval '1 second',
+    lease_pid = case when $2 then null else pg_backend_pid() end,
+    pending = false
+where ($3 or brain_lexical_stale())
+    and (lease_until is null or lease_until < now()
+         or (lease_pid is not null and not exists (select from pg_stat_activity where pid = lease_pid)))
+returning true
+"""
+
+_DROP_LEASE = "update brain_lex_state set lease_until = null, lease_pid = null"
+
+_LOADING = "update brain_lex_state set lease_until = now() + interval '5 minutes', lease_pid = null"
+
+_DROP_TRIGGERS = """
+drop trigger if exists brain_lexical_inserted on brain_objects;
+drop trigger if exists brain_lexical_updated on brain_objects;
+drop trigger if exists brain_lexical_deleted on brain_objects;
+"""
+
+_TEXTSEARCH_TRIGGERS = """
+create trigger brain_lexical_inserted after insert on brain_objects
+    for each statement execute function brain_mark_lexical_dirty();
+create trigger brain_lexical_updated after update on brain_objects
+    for each statement execute function brain_mark_lexical_dirty();
+create trigger brain_lexical_deleted after delete on brain_objects
+    for each statement execute function brain_mark_lexical_dirty();
+"""
+
+_PORTABLE_TRIGGERS = """
+create trigger brain_lexical_inserted after insert on brain_objects
+    referencing new table as new_rows for each statement execute function brain_post_inserted();
+create trigger brain_lexical_updated after update on brain_objects
+    referencing old table as old_rows new table as new_rows for each statement execute function brain_post_updated();
+create trigger brain_lexical_deleted after delete on brain_objects
+    referencing old table as old_rows for each statement execute function brain_post_deleted();
+"""
+
+_FILL_POSTINGS = """
+truncate brain_postings;
+drop index if exists brain_postings_key;
+insert into brain_postings
+select brain_posting_key(o.namespace_id, t.term), o.doc, count(*), o.lex_len
+from brain_objects o cross join lateral unnest(string_to_array(o.lex, ' ')) t(term)
+where o.live and o.lex_len > 0
+group by o.doc, o.namespace_id, t.term, o.lex_len;
+create index brain_postings_key on brain_postings (key, doc) include (tf, length);
+"""
+
+# A build that was cut short leaves an invalid index, under this name or one that begins with it.
+_INDEXES = """
+select i.indexrelid::regclass::text as name, i.indisvalid and c.relname = $1 as usable
+from pg_index i join pg_class c on c.oid = i.indexrelid
+where i.indrelid = 'brain_objects'::regclass and starts_with(c.relname, $1)
+"""
+
+_TRIGGERED = """
+select exists (
+    select from pg_trigger where tgrelid = 'brain_objects'::regclass and tgname = 'brain_lexical_inserted'
+        and tgfoid = $1::text::regproc)
+"""
+
+_BUILT = """
+update brain_lex_state set built_at = clock_timestamp(), dirty = pending, lease_until = null, lease_pid = null
+"""
+
+
+class LexicalIndex:
+    """The lexical index of one database, as one store sees it."""
+
+    def __init__(self, connections: Connections, *, maintenance_work_mem: str) -> None:
+        self._connections = connections
+        self._maintenance_work_mem = maintenance_work_mem
+        self._backend: BackendName | None = None
+        self._repair: asyncio.Task[None] | None = None
+
+    @property
+    def known_backend(self) -> BackendName | None:
+        """The backend as last read; None before that."""
+        return self._backend
+
+    async def backend(self, *, refresh: bool = False) -> BackendName:
+        """The backend the database keeps up."""
+        if self._backend is None or refresh:
+            async with self._connections.session() as connection:
+                self._backend = await self._read_backend(connection)
+        return self._backend
+
+    async def _read_backend(self, connection: Connection) -> BackendName:
+        found = await connection.fetchval("select backend from brain_lex_state")
+        if found is None:
+            raise SearchIndexNotReadyError("the database has not been set up: call migrate()")
+        return cast("BackendName", found)
+
+    async def ensure_ready(self) -> None:
+        """Return once the index can be trusted, building it if needed.
+
+        Callers share one build, and cancelling one of them does not cancel it. Raises SearchIndexNotReadyError while a
+        bulk load is running.
+        """
+        if self._repair is None or self._repair.done():
+            self._repair = asyncio.create_task(self._build_if_stale(), name="brain_async lexical rebuild")
+            self._repair.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._repair)
+        await self.backend(refresh=True)
+
+    async def aclose(self) -> None:
+        """End a build that is under way; whoever finds the index stale next starts it again."""
+        if self._repair is not None and not self._repair.done():
+            self._repair.cancel()
+            await asyncio.wait([self._repair])
+
+    async def switch(self, backend: BackendName | None) -> None:
+        """Build anew, for ``backend`` if given. Raises MissingExtensionError when the server lacks it."""
+        while not await self._build_leased(force=True, backend=backend):  # noqa: ASYNC110 another process has the lease
+            await anyio.sleep(_POLL_SECONDS)
+        await self.backend(refresh=True)
+
+    async def suspend(self, connection: Connection) -> None:
+        """Within a transaction: drop the index and its upkeep for a bulk load, and say that one is running."""
+        await connection.execute(f"drop index if exists {TEXTSEARCH_INDEX}")
+        await connection.execute(_DROP_TRIGGERS)
+        await connection.execute("truncate brain_postings")
+        await connection.execute("update brain_lex_state set built_at = null")
+        await self.keep_suspended(connection)
+
+    async def keep_suspended(self, connection: Connection) -> None:
+        """Renew what ``suspend`` said: it lapses after five minutes, should the loader die."""
+        await connection.execute(_LOADING)
+
+    async def resume(self) -> None:
+        """Start the upkeep again after ``suspend``; ``build_suspended`` is to follow."""
+        async with self._connections.transaction() as connection:
+            await self._install_triggers(connection, await self._read_backend(connection))
+
+    async def build_suspended(self) -> None:
+        """Build after ``resume``, while writers wait."""
+        async with self._connections.bare() as connection:
+            await self._build(connection, concurrently=False)
+
+    async def _build_if_stale(self) -> None:
+        while True:
+            async with self._connections.session() as connection:
+                row = await connection.fetchrow(
+                    "select brain_lexical_stale() as stale, lease_until > now() and lease_pid is null as loading"
+                    " from brain_lex_state"
+                )
+            if row is None:
+                raise SearchIndexNotReadyError("the database has not been set up: call migrate()")
+            if not row["stale"]:
+                return
+            if row["loading"]:
+                raise SearchIndexNotReadyError("the lexical index is not there yet: it is built after a bulk load")
+            if await self._build_leased(force=False, backend=None):
+                return
+            await anyio.sleep(_POLL_SECONDS)
+
+    async def _build_leased(self, *, force: bool, backend: BackendName | None) -> bool:
+        """Build if the lease could be had; on one connection, since the lease lasts as long as that."""
+        async with self._connections.bare() as connection:
+            async with self._connections.begin(connection):
+                pooled = self._connections.transaction_pooler
+                if not await connection.fetchval(_TAKE_LEASE, _LEASE_SECONDS, pooled, force):
+                    return False
+            try:
+                if backend is not None:
+                    async with self._connections.begin(connection):
+                        await choose_backend(connection, backend, switch=True)
+                async with self._connections.begin(connection):
+                    await self._install_triggers(connection, await self._read_backend(connection))
+                await self._build(connection, concurrently=True)
+            except BaseException:
+                with anyio.CancelScope(shield=True), suppress(BrainError), translated():
+                    await connection.execute(_DROP_LEASE, timeout=5)
+                raise
+            return True
+
+    async def _install_triggers(self, connection: Connection, backend: BackendName) -> None:
+        function = "brain_post_inserted" if backend == "portable" else "brain_mark_lexical_dirty"
+        if await connection.fetchval(_TRIGGERED, function):
+            return
+        await connection.execute(_DROP_TRIGGERS)
+        await connection.execute(_PORTABLE_TRIGGERS if backend == "portable" else _TEXTSEARCH_TRIGGERS)
+        await connection.execute("update brain_lex_state set built_at = null")
+
+    async def _build(self, connection: Connection, *, concurrently: bool) -> None:
+        memory = {"maintenance_work_mem": self._maintenance_work_mem}
+        async with self._connections.begin(connection):
+            backend = await self._read_backend(connection)
+            indexes = await connection.fetch(_INDEXES, TEXTSEARCH_INDEX)
+        if backend == "portable":
+            async with self._connections.begin(connection, **memory):
+                await connection.execute("lock table brain_objects in share mode", timeout=UNBOUNDED)
+                await connection.execute(_FILL_POSTINGS, timeout=UNBOUNDED)
+                await connection.execute(_BUILT)
+            for index in indexes:
+                await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
+            await connection.execute("analyze brain_postings", timeout=UNBOUNDED)
+            return
+        for index in indexes:
+            if not index["usable"]:
+                await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
+        usable = [index["name"] for index in indexes if index["usable"]]
+        if usable:
+            await connection.execute(f"reindex index concurrently {usable[0]}", timeout=UNBOUNDED)
+        elif concurrently:
+            await connection.execute(create_textsearch_index(concurrently=True), timeout=UNBOUNDED)
+        else:
+            async with self._connections.begin(connection, **memory):
+                await connection.execute(create_textsearch_index(concurrently=False), timeout=UNBOUNDED)
+        async with self._connections.begin(connection):
+            await connection.execute(_BUILT)
+            await connection.execute("insert into brain_lex_marker values (true) on conflict do nothing")
+            await connection.execute("truncate brain_postings")

@@ -1,0 +1,39 @@
+"""The lexical channel by the pg_textsearch extension.
+
+Its statistics (document frequency, mean length) are those of all namespaces together, and it stores lengths quantised, so
+scores differ a little from the portable backend's. Scores are rounded to 1e-6, so that equal texts tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brain_async.adapters.postgres.filters import filter_arguments
+from brain_async.adapters.postgres.terms import encode_term
+from brain_async.analysis import index_terms
+from brain_async.model.filters import Filters
+from brain_async.model.scope import Scope
+from brain_async.text import clean_query
+
+__all__ = ["TEXTSEARCH_INDEX", "TEXTSEARCH_SQL", "create_textsearch_index", "textsearch_statement"]
+
+TEXTSEARCH_INDEX = "brain_objects_bm25"
+
+TEXTSEARCH_SQL = """
+select * from brain_search_textsearch(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13)
+"""
+
+
+def create_textsearch_index(*, concurrently: bool) -> str:
+    """The statement that builds the index over ``lex``; concurrently means that writers go on meanwhile."""
+    return (
+        f"create index {'concurrently ' if concurrently else ''}{TEXTSEARCH_INDEX} on brain_objects"
+        " using bm25 (lex) with (text_config = 'simple', k1 = 1.2, b = 0.75)"
+    )
+
+
+def textsearch_statement(scope: Scope, query: str, filters: Filters, *, k: int) -> tuple[str, list[Any]] | None:
+    """(sql, arguments) of the channel, or None when the query has no term."""
+    words = [encode_term(term) for term in index_terms(clean_query(query))]
+    return (TEXTSEARCH_SQL, [" ".join(words), k, *filter_arguments(scope, filters)]) if words else None

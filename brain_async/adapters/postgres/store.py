@@ -1,0 +1,286 @@
+"""PostgresStore: objects, kinds and the three search channels over parts, in PostgreSQL 15 or newer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import anyio
+
+from brain_async.adapters.postgres import kinds as kind_rows
+from brain_async.adapters.postgres import reads, writes
+from brain_async.adapters.postgres.bulk import BulkLoadResult, bulk_load
+from brain_async.adapters.postgres.describe import StoreDescription, describe
+from brain_async.adapters.postgres.lexical_index import LexicalIndex
+from brain_async.adapters.postgres.lexical_portable import portable_statement
+from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
+from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice, migrate
+from brain_async.adapters.postgres.pool import Connections, create_pool
+from brain_async.adapters.postgres.rows import candidate_from_row
+from brain_async.adapters.postgres.trigrams import trigram_statement
+from brain_async.adapters.postgres.vectors import vector_statement
+from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
+from brain_async.model.candidate import Candidate
+from brain_async.model.filters import Filters
+from brain_async.model.kind import KindSpec
+from brain_async.model.object import Object
+from brain_async.model.scope import Scope
+from brain_async.ports.store import Hydration, Vector
+
+if TYPE_CHECKING:
+    from brain_async.adapters.postgres.pool import Pool
+
+__all__ = ["PostgresStore", "open_postgres"]
+
+_MAX_K = 2**31 - 1_024
+_COMPACT_EVERY = 256
+
+
+class PostgresStore:
+    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter and PartSearcher over an asyncpg pool.
+
+    The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
+    connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
+    time. A store belongs to the event loop it is first used on (EventLoopMismatchError elsewhere).
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        dimension: int,
+        lexical: LexicalChoice = "auto",
+        acquire_timeout: float = 10.0,
+        statement_timeout: float = 30.0,
+        transaction_pooler: bool = False,
+        search_path: str | None = None,
+        maintenance_work_mem: str = "256MB",
+    ) -> None:
+        """Do no I/O; call ``migrate`` before the first use of a database.
+
+        Args:
+            dimension: length of every embedding, 1 to 16,000. Up to 4,000 they are indexed, above scanned exactly.
+            lexical: the lexical backend a new database gets: ``auto`` is pg_textsearch where the server has it, else
+                portable. A database keeps the backend it was made with; see ``rebuild_lexical``.
+            acquire_timeout: seconds to wait for a connection.
+            statement_timeout: seconds a statement may take before it is cancelled (BackendTimeoutError).
+            transaction_pooler: the pool's connections go through a transaction-mode pooler. The pool must then have been
+                made with ``statement_cache_size=0``.
+            search_path: schemas to look for the tables in, behind such a pooler; elsewhere the pool's own setting counts.
+            maintenance_work_mem: memory for building an index, as Postgres writes it.
+        """
+        self._dimension = dimension
+        self._lexical_choice: LexicalChoice = lexical
+        self._maintenance_work_mem = maintenance_work_mem
+        self._puts = 0
+        self.connections = Connections(
+            pool,
+            acquire_timeout=acquire_timeout,
+            statement_timeout=statement_timeout,
+            transaction_pooler=transaction_pooler,
+            local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
+        )
+        self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
+
+    @property
+    def dimension(self) -> int:
+        """Length of every embedding."""
+        return self._dimension
+
+    @property
+    def lexical_backend(self) -> BackendName | None:
+        """The lexical backend of the database; None before ``migrate`` or the first lexical search."""
+        return self._lexical.known_backend
+
+    async def migrate(self) -> None:
+        """Create or upgrade the tables, and rebuild the lexical index if it is stale. Safe from many processes at once.
+
+        Raises DimensionMismatchError when the database holds another dimension, MissingExtensionError,
+        InvalidInputError when it keeps up another lexical backend than the one asked for, and BackendError when a newer
+        version of this library has migrated it.
+        """
+        await migrate(self.connections, self._dimension, self._lexical_choice)
+        await self._lexical.ensure_ready()
+
+    async def aclose(self) -> None:
+        """Refuse further calls (ClosedError). Idempotent; the pool stays open."""
+        await self._lexical.aclose()
+        self.connections.close()
+
+    async def describe(self) -> StoreDescription:
+        """Versions, backend, counts and index states."""
+        description = await describe(self.connections)
+        if description is None:
+            raise BackendError("the store's tables are not there: call migrate()")
+        return description
+
+    async def rebuild_lexical(self, backend: BackendName | None = None) -> None:
+        """Build the lexical index anew, switching the database to ``backend`` if given.
+
+        Reads go on meanwhile, and with pg_textsearch writes do too. Lexical searches wait while a switch is under way.
+        """
+        await self._lexical.switch(backend)
+
+    async def bulk_load(
+        self,
+        batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
+        *,
+        rebuild_indexes: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> BulkLoadResult:
+        """Put many batches (500 to 2,000 objects each are best), parents before or together with their parts.
+
+        Into an empty store, or with ``rebuild_indexes``, the vector and lexical indexes are dropped first and built at the
+        end: several times faster, but lexical searches meanwhile raise SearchIndexNotReadyError and vector searches are
+        exact. Each batch is one transaction. Should the process die, ``migrate`` builds what is missing.
+
+        Args:
+            progress: called with the number of objects stored so far, after each batch.
+        """
+        return await bulk_load(
+            self.connections,
+            self._lexical,
+            batches,
+            dimension=self._dimension,
+            rebuild_indexes=rebuild_indexes,
+            maintenance_work_mem=self._maintenance_work_mem,
+            progress=progress,
+        )
+
+    async def get(self, scope: Scope, object_id: UUID) -> Object | None:
+        """As in the port."""
+        return await reads.get(self.connections, scope, object_id)
+
+    async def get_many(self, scope: Scope, object_ids: Sequence[UUID]) -> Sequence[Object]:
+        """As in the port."""
+        return await reads.get_many(self.connections, scope, object_ids)
+
+    async def hydrate(self, scope: Scope, object_ids: Sequence[UUID], part_ids: Sequence[UUID] = ()) -> Hydration:
+        """As in the port."""
+        return await reads.hydrate(self.connections, scope, object_ids, part_ids)
+
+    async def list_children(
+        self, scope: Scope, parent_ids: Sequence[UUID], *, limit: int | None = None
+    ) -> Mapping[UUID, Sequence[Object]]:
+        """As in the port."""
+        return await reads.list_children(self.connections, scope, parent_ids, limit=limit)
+
+    async def scan(self, scope: Scope, *, first_class: bool, after: UUID | None, limit: int) -> Sequence[Object]:
+        """As in the port."""
+        return await reads.scan(self.connections, scope, first_class=first_class, after=after, limit=limit)
+
+    async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
+        """As in the port. Also refuses, per object, values that no row can hold (InvalidValueError)."""
+        if not objects:
+            return []
+        batch = await writes.prepare(objects, self._dimension)
+        results = await writes.put_prepared(self.connections, scope, batch, self._dimension)
+        self._puts += 1
+        if self._puts % _COMPACT_EVERY == 0:
+            async with self.connections.session() as connection:
+                await connection.execute("select brain_compact_counts()")
+        return results
+
+    async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        """As in the port."""
+        await writes.soft_delete(self.connections, scope, object_id, at)
+
+    async def list_kinds(self) -> Sequence[KindSpec]:
+        """As in the port."""
+        return await kind_rows.list_kinds(self.connections)
+
+    async def put_kinds(self, kinds: Sequence[KindSpec]) -> None:
+        """As in the port; of two specs of one name in a batch the later counts."""
+        await kind_rows.put_kinds(self.connections, kinds)
+
+    async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        """As in the port. A stale index is rebuilt first; SearchIndexNotReadyError while a bulk load is running."""
+        if k <= 0:
+            return []
+        try:
+            return await self._search_lexical(scope, query, filters, k)
+        except SearchIndexNotReadyError:
+            await self._lexical.ensure_ready()
+            return await self._search_lexical(scope, query, filters, k)
+
+    async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
+        backend = await self._lexical.backend()
+        build = portable_statement if backend == "portable" else textsearch_statement
+        return await self._candidates(build(scope, query, filters, k=min(k, _MAX_K)))
+
+    async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        """As in the port."""
+        if k <= 0:
+            return []
+        return await self._candidates(trigram_statement(scope, query, filters, k=min(k, _MAX_K)))
+
+    async def search_vector(self, scope: Scope, vector: Vector, filters: Filters, *, k: int) -> Sequence[Candidate]:
+        """As in the port. Embeddings are kept in half precision: similarities are exact to about 1e-3."""
+        if k <= 0:
+            return []
+        return await self._candidates(
+            vector_statement(scope, vector, filters, k=min(k, _MAX_K), dimension=self._dimension)
+        )
+
+    async def _candidates(self, statement: tuple[str, list[Any]] | None) -> Sequence[Candidate]:
+        if statement is None:
+            return []
+        sql, arguments = statement
+        async with self.connections.session() as connection:
+            return [candidate_from_row(row) for row in await connection.fetch(sql, *arguments)]
+
+
+@asynccontextmanager
+async def open_postgres(
+    dsn: str,
+    *,
+    dimension: int,
+    lexical: LexicalChoice = "auto",
+    pool_size: int = 8,
+    search_path: str | None = None,
+    transaction_pooler: bool = False,
+    acquire_timeout: float = 10.0,
+    command_timeout: float = 30.0,
+    migrate: bool = True,
+) -> AsyncIterator[PostgresStore]:
+    """Open a store with a pool of its own, with the connection settings retrieval needs, and close both on leaving.
+
+    Args:
+        dsn: as asyncpg takes it.
+        pool_size: connections at most; one is opened now.
+        search_path: schemas to keep the tables in (the first) and to find the extensions in, as SQL writes it.
+        transaction_pooler: the dsn leads to a transaction-mode pooler (PgBouncer): no named statements, no session settings.
+        command_timeout: seconds a statement may take.
+        migrate: create or upgrade the tables first.
+
+    Raises:
+        BackendError: the server cannot be reached. Also what ``PostgresStore.migrate`` raises.
+    """
+    pool = await create_pool(
+        dsn,
+        pool_size=pool_size,
+        search_path=search_path,
+        transaction_pooler=transaction_pooler,
+        command_timeout=command_timeout,
+    )
+    store = PostgresStore(
+        pool,
+        dimension=dimension,
+        lexical=lexical,
+        acquire_timeout=acquire_timeout,
+        statement_timeout=command_timeout,
+        transaction_pooler=transaction_pooler,
+        search_path=search_path,
+    )
+    try:
+        if migrate:
+            await store.migrate()
+        yield store
+    finally:
+        await store.aclose()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(5):
+            await pool.close()
+        pool.terminate()

@@ -1,0 +1,52 @@
+"""Index terms as words that the ``simple`` text search configuration of Postgres leaves alone.
+
+pg_textsearch indexes the column ``lex``: the terms of ``analysis.index_terms``, joined by spaces. The parser would split
+``1e5x``, drop some Indic signs, and fold letters by the server's locale. So a term that is neither digits only nor an ASCII
+letter followed by ASCII letters and digits is spelt in letters: ``zq``, then the UTF-8 bytes as two letters ``a`` to
+``p`` each. A term that itself begins with ``zq`` is spelt out too; so the spelling is reversible and no two terms share one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from brain_async.analysis import index_terms
+
+__all__ = ["MAX_LEX_CHARS", "decode_term", "encode_term", "encoded_terms"]
+
+MAX_LEX_CHARS = 800_000
+"""Longest ``lex``, in characters: a tsvector holds 1 MB. Only a part of several megabytes reaches it; its end is not found."""
+
+_PLAIN = re.compile(r"(?!zq)[a-z][a-z0-9]*|[0-9]+")
+_TO_LETTERS = bytes.maketrans(b"0123456789abcdef", b"abcdefghijklmnop")
+_FROM_LETTERS = bytes.maketrans(b"abcdefghijklmnop", b"0123456789abcdef")
+
+
+@lru_cache(maxsize=1 << 17)
+def encode_term(term: str) -> str:
+    """``term`` as one ASCII word."""
+    if _PLAIN.fullmatch(term):
+        return term
+    return "zq" + term.encode().hex().encode().translate(_TO_LETTERS).decode()
+
+
+def decode_term(word: str) -> str:
+    """The term that ``encode_term`` made ``word`` of."""
+    if not word.startswith("zq"):
+        return word
+    return bytes.fromhex(word[2:].encode().translate(_FROM_LETTERS).decode()).decode()
+
+
+def encoded_terms(texts: Iterable[str]) -> list[str]:
+    """The encoded index terms of ``texts`` joined, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
+    words = [encode_term(term) for term in index_terms(" ".join(texts))]
+    room = MAX_LEX_CHARS
+    if sum(map(len, words)) + len(words) <= room:
+        return words
+    for number, word in enumerate(words):
+        room -= len(word) + 1
+        if room < 0:
+            return words[:number]
+    return words

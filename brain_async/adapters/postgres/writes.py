@@ -1,0 +1,295 @@
+"""Writing objects: a fixed lock order, one statement a batch, refusals per object."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from brain_async.adapters.postgres.admission import StoredState, admit
+from brain_async.adapters.postgres.errors import RETRYABLE
+from brain_async.adapters.postgres.pool import Connection, Connections
+from brain_async.adapters.postgres.terms import encoded_terms
+from brain_async.adapters.postgres.vectors import storable_embedding
+from brain_async.analysis import key_terms
+from brain_async.errors import (
+    BackendError,
+    BrainError,
+    DimensionMismatchError,
+    InvalidValueError,
+    NamespaceMismatchError,
+    ObjectNotFoundError,
+)
+from brain_async.model.object import Object
+from brain_async.model.scope import Scope
+
+__all__ = ["PUT_SQL", "PreparedBatch", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
+
+_T = TypeVar("_T")
+
+_ATTEMPTS = 3
+_BATCH_ROWS = 500
+_BATCH_FLOATS = 256_000
+_INLINE_CHARS = 20_000
+"""Batches of more text than this are analysed in a thread: about 5 ms of work."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_INT64 = range(-(2**63), 2**63)
+
+LOCK_SQL = "select * from brain_lock($1::uuid[], $2::uuid[], $3::uuid[])"
+
+PUT_SQL = """
+insert into brain_objects as t (
+    id, namespace_id, parent_id, position, kind, title, summary, content, content_type, properties, lex, lex_len, terms,
+    embedding, embedding_model, created_at, updated_at)
+select u.id, u.namespace_id, u.parent_id, u.position, u.kind, u.title, u.summary, u.content, u.content_type,
+    u.properties::jsonb, u.lex, u.lex_len, string_to_array(u.terms, ' '),
+    case when u.slot > 0 then ($18::real[])[(u.slot - 1) * $19::int + 1 : u.slot * $19::int]::halfvec end,
+    u.embedding_model, u.created_at, u.updated_at
+from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::int[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::timestamptz[])
+    as u(id, namespace_id, parent_id, position, kind, title, summary, content, content_type, properties, lex, lex_len,
+         terms, slot, embedding_model, created_at, updated_at)
+order by u.id
+on conflict (id) do update set
+    parent_id = excluded.parent_id, position = excluded.position, kind = excluded.kind, title = excluded.title,
+    summary = excluded.summary, content = excluded.content, content_type = excluded.content_type,
+    properties = excluded.properties, lex = excluded.lex, lex_len = excluded.lex_len, terms = excluded.terms,
+    embedding = excluded.embedding, embedding_model = excluded.embedding_model, updated_at = excluded.updated_at,
+    deleted_at = null, parent_deleted = false
+where t.namespace_id = excluded.namespace_id
+returning t.id, t.created_at, t.updated_at
+"""
+
+TERMS_SQL = """
+insert into brain_terms
+select distinct u.namespace_id, u.term
+from unnest($1::uuid[], $2::text[]) u(namespace_id, term)
+where not exists (select from brain_terms t where t.namespace_id = u.namespace_id and t.term = u.term)
+order by 1, 2
+on conflict do nothing
+"""
+
+UNDELETE_PARTS_SQL = """
+update brain_objects set parent_deleted = false where parent_id = any($1::uuid[]) and parent_deleted
+"""
+
+SOFT_DELETE_SQL = """
+update brain_objects set deleted_at = $3, updated_at = $3, lex = null, lex_len = 0
+where id = $2 and deleted_at is null and ($1::uuid is null or namespace_id = $1) returning id
+"""
+
+FLAG_PARTS_SQL = "update brain_objects set parent_deleted = true where parent_id = $1 and not parent_deleted"
+
+
+class _Row(NamedTuple):
+    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them."""
+
+    id: UUID
+    namespace_id: UUID | None
+    parent_id: UUID | None
+    position: int | None
+    kind: str
+    title: str
+    summary: str
+    content: str
+    content_type: str
+    properties: str
+    lex: str | None
+    lex_len: int
+    terms: str
+    embedding: list[float] | None
+    embedding_model: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class PreparedBatch(NamedTuple):
+    """Objects, their rows (None for the refused), and the refusals by index."""
+
+    objects: Sequence[Object]
+    rows: list[_Row | None]
+    refused: dict[int, BrainError]
+
+
+def _encode_properties(obj: Object) -> str:
+    try:
+        text = json.dumps(obj.properties, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidValueError(f"properties of {obj.id} are not JSON: {error}", field="properties") from error
+    # Either an escaped NUL, or a harmless backslash before "u0000": only reading it back tells.
+    suspicious = "\\u0000" in text or _UNSTORABLE.search(text)
+    if suspicious and any(map(_UNSTORABLE.search, _texts(json.loads(text)))):
+        raise InvalidValueError(f"properties of {obj.id} hold NUL or a lone surrogate", field="properties")
+    return text
+
+
+def _texts(value: Any) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case list():
+            return list(chain.from_iterable(map(_texts, value)))
+        case dict():
+            return list(chain.from_iterable(map(_texts, chain(value, value.values()))))
+        case _:
+            return []
+
+
+def _utc(obj: Object, field: str) -> datetime:
+    value: datetime | None = getattr(obj, field)
+    if value is None or value.tzinfo is None:
+        raise InvalidValueError(f"{field} of {obj.id} must be set and aware", field=field)
+    return value.astimezone(UTC)
+
+
+def _row(obj: Object, dimension: int) -> _Row:
+    for field in ("kind", "title", "summary", "content", "content_type", "embedding_model"):
+        if _UNSTORABLE.search(getattr(obj, field)):
+            raise InvalidValueError(f"{field} of {obj.id} holds NUL or a lone surrogate", field=field)
+    if obj.position is not None and obj.position not in _INT64:
+        raise InvalidValueError(f"position of {obj.id} is beyond 64 bits", field="position")
+    words = encoded_terms((obj.title, obj.summary, obj.content)) if obj.is_part else []
+    return _Row(
+        id=obj.key,
+        namespace_id=obj.namespace_id,
+        parent_id=obj.parent_id,
+        position=obj.position,
+        kind=obj.kind,
+        title=obj.title,
+        summary=obj.summary,
+        content=obj.content,
+        content_type=obj.content_type,
+        properties=_encode_properties(obj),
+        lex=" ".join(words) if obj.is_part else None,
+        lex_len=len(words),
+        terms=" ".join(key_terms(obj.title, obj.content)) if obj.is_part else "",
+        embedding=None if obj.embedding is None else storable_embedding(obj.embedding, dimension).tolist(),
+        embedding_model=obj.embedding_model,
+        created_at=_utc(obj, "created_at"),
+        updated_at=_utc(obj, "updated_at"),
+    )
+
+
+def _prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
+    for obj in objects:
+        if obj.embedding is not None and len(obj.embedding) != dimension:
+            raise DimensionMismatchError(expected=dimension, got=len(obj.embedding))
+    rows: list[_Row | None] = []
+    refused: dict[int, BrainError] = {}
+    for index, obj in enumerate(objects):
+        try:
+            rows.append(_row(obj, dimension))
+        except InvalidValueError as error:
+            rows.append(None)
+            refused[index] = error
+    return PreparedBatch(objects, rows, refused)
+
+
+async def prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
+    """Analyse and encode ``objects``, off the event loop when it takes long. Raises DimensionMismatchError."""
+    if sum(len(obj.content) for obj in objects) + 200 * len(objects) <= _INLINE_CHARS:
+        return _prepare(objects, dimension)
+    return await anyio.to_thread.run_sync(_prepare, objects, dimension)
+
+
+def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
+    """The arguments of ``PUT_SQL``: one array a column, and all embeddings in one flat array."""
+    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
+    embeddings = columns[13]
+    slot, slots = 0, []
+    for embedding in embeddings:
+        slot += embedding is not None
+        slots.append(slot if embedding is not None else 0)
+    columns[13] = slots
+    return [*columns, list(chain.from_iterable(filter(None, embeddings))), dimension]
+
+
+async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
+    """Repeat a transaction that lost a deadlock or a serialisation conflict, at most three times in all."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return await call()
+        except BackendError as error:
+            if not isinstance(error.__cause__, RETRYABLE) or attempt == _ATTEMPTS:
+                raise
+            await anyio.sleep(random.uniform(0.01, 0.05) * attempt)
+    raise AssertionError("unreachable")
+
+
+async def put_prepared(
+    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+) -> list[Object | BrainError]:
+    """Write a prepared batch in one transaction; results as in the port."""
+    return await retrying(lambda: _put_once(connections, scope, batch, dimension))
+
+
+async def _put_once(
+    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+) -> list[Object | BrainError]:
+    ids = [row.id for row in batch.rows if row is not None]
+    parents = {row.parent_id for row in batch.rows if row is not None and row.parent_id is not None} - set(ids)
+    async with connections.transaction() as connection:
+        states = {
+            row["id"]: StoredState(row["namespace_id"], row["part"], row["deleted"], row["has_parts"])
+            for row in await connection.fetch(LOCK_SQL, ids, list(parents), [])
+        }
+        verdicts = admit(batch.objects, scope, states, batch.refused)
+        rows = sorted(
+            (row for row, verdict in zip(batch.rows, verdicts, strict=True) if row is not None and verdict is None),
+            key=lambda row: row.id.int,
+        )
+        stored = await _insert(connection, rows, dimension)
+        undeleted = [each for each in stored if each in states and states[each].deleted]
+        if undeleted:
+            await connection.execute(UNDELETE_PARTS_SQL, undeleted)
+    return [
+        verdict if verdict is not None else _result(obj, stored)
+        for obj, verdict in zip(batch.objects, verdicts, strict=True)
+    ]
+
+
+async def _insert(
+    connection: Connection, rows: Sequence[_Row], dimension: int
+) -> dict[UUID, tuple[datetime, datetime]]:
+    """created_at and updated_at of each row that was written."""
+    stored: dict[UUID, tuple[datetime, datetime]] = {}
+    step = max(1, min(_BATCH_ROWS, _BATCH_FLOATS // dimension))
+    for start in range(0, len(rows), step):
+        written = await connection.fetch(PUT_SQL, *put_arguments(rows[start : start + step], dimension))
+        stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
+    # All at once and sorted, so that two writers of the same new terms never wait for each other.
+    terms = {(row.namespace_id, term) for row in rows for term in row.terms.split(" ") if row.terms}
+    if terms:
+        namespaces, words = zip(*terms, strict=True)
+        await connection.execute(TERMS_SQL, namespaces, words)
+    return stored
+
+
+def _result(obj: Object, stored: dict[UUID, tuple[datetime, datetime]]) -> Object | BrainError:
+    times = stored.get(obj.key)
+    if times is None:  # another namespace took the id after it was looked at
+        return NamespaceMismatchError(f"id {obj.id} is in use in another namespace", field="id")
+    return msgspec.structs.replace(obj, created_at=times[0], updated_at=times[1], deleted_at=None, embedding=None)
+
+
+async def soft_delete(connections: Connections, scope: Scope, object_id: UUID, at: datetime) -> None:
+    """As in the port."""
+
+    async def once() -> None:
+        async with connections.transaction() as connection:
+            await connection.execute(LOCK_SQL, [object_id], [], [object_id])
+            if await connection.fetchval(SOFT_DELETE_SQL, scope.namespace_id, object_id, at) is None:
+                raise ObjectNotFoundError(object_id)
+            await connection.execute(FLAG_PARTS_SQL, object_id)
+
+    await retrying(once)

@@ -108,6 +108,21 @@ async def check_remove(ledger: EdgeLedger) -> None:
     assert {edge.meta.note for edge in await _scanned(ledger, scope)} == {"", "back"}
 
 
+async def check_remove_object_edges(ledger: EdgeLedger) -> None:
+    """Every edge from or to an object is removed, a self-loop too, and no other; repeating it is ignored."""
+    scope, other = fresh_scope(), fresh_scope()
+    a, b, c = (uuid4() for _ in range(3))
+    kept = _edge(scope, b, c)
+    await ledger.record_edges(
+        scope, [_edge(scope, a, b), _edge(scope, b, a), _edge(scope, c, a, "x"), _edge(scope, a, a), kept]
+    )
+    await ledger.remove_object_edges(other, a, at=BASE_TIME)
+    assert len(await _scanned(ledger, scope)) == 5, "another namespace removes nothing"
+    for object_id in (a, a, uuid4()):
+        await ledger.remove_object_edges(scope, object_id, at=BASE_TIME)
+    assert [edge.key for edge in await _scanned(ledger, scope)] == [kept.key]
+
+
 async def check_namespaces_stay_apart(ledger: EdgeLedger) -> None:
     """Another namespace's edges are neither scanned nor removed."""
     scope, other = fresh_scope(), fresh_scope()
@@ -125,5 +140,6 @@ CHECKS = (
     check_record_again_updates,
     check_scan_order,
     check_remove,
+    check_remove_object_edges,
     check_namespaces_stay_apart,
 )

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.model.instant import to_utc
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 
@@ -39,8 +40,8 @@ def recorded_edge(edge: Edge, known: Edge | None) -> Edge:
         edge,
         meta=msgspec.structs.replace(
             edge.meta,
-            created_at=created.astimezone(UTC),
-            updated_at=(edge.meta.updated_at or (created if known is None else now)).astimezone(UTC),
+            created_at=to_utc(created),
+            updated_at=to_utc(edge.meta.updated_at or (created if known is None else now)),
         ),
     )
 

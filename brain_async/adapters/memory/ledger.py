@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from anyio.lowlevel import checkpoint
 
@@ -17,7 +18,8 @@ __all__ = ["MemoryEdgeLedger"]
 
 
 class MemoryEdgeLedger:
-    """Implements ``ports.ledger.EdgeLedger`` without durability: what it holds is gone with the process.
+    """Implements ``ports.ledger.EdgeLedger`` without durability: what it holds is gone with the process, and
+    what is removed leaves no trace.
 
     An edge that names no namespace is recorded under the scope's; recording one of another namespace raises
     NamespaceMismatchError and records nothing. An edge recorded after its removal starts with a new created_at.
@@ -42,11 +44,17 @@ class MemoryEdgeLedger:
         self._changed = True
         return recorded
 
-    async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey], *, at: datetime) -> None:  # noqa: ARG002 no tombstones
+    async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey], *, at: datetime) -> None:  # noqa: ARG002
         await checkpoint()
         for key in keys:
             for edge in self._edges.visible(scope, key):
                 self._edges.pop(edge.namespace_id, key)
+        self._changed = True
+
+    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:  # noqa: ARG002
+        await checkpoint()
+        for edge in self._edges.incident(scope, object_id):
+            self._edges.pop(edge.namespace_id, edge.key)
         self._changed = True
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from brain_async.model.instant import to_utc
 from brain_async.model.object import Object
 
 __all__ = ["child_order", "evidence_view", "full_view", "listing_view", "stored_row", "utc"]
@@ -30,7 +31,7 @@ def stored_row(obj: Object, *, created_at: datetime | None) -> Object:
 
 def utc(moment: datetime | None) -> datetime | None:
     """The same moment, in UTC."""
-    return None if moment is None else moment.astimezone(UTC)
+    return None if moment is None else to_utc(moment)
 
 
 def full_view(row: Object, embedding: tuple[float, ...] | None = None) -> Object:

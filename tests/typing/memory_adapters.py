@@ -1,0 +1,25 @@
+"""The memory adapters satisfy their ports, signature by signature: checked by mypy, never run."""
+
+from __future__ import annotations
+
+from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
+from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.testing.subjects import CheckedGraph, CheckedKindStore, CheckedStore
+
+object_reader: ObjectReader = MemoryStore()
+object_writer: ObjectWriter = MemoryStore()
+kind_reader: KindReader = MemoryStore()
+kind_writer: KindWriter = MemoryStore()
+part_searcher: PartSearcher = MemoryStore()
+checked_store: CheckedStore = MemoryStore()
+checked_kind_store: CheckedKindStore = MemoryStore()
+
+graph_reader: GraphReader = MemoryGraph()
+graph_writer: GraphWriter = MemoryGraph()
+graph_object_searcher: GraphObjectSearcher = MemoryGraph()
+graph_edge_searcher: GraphEdgeSearcher = MemoryGraph()
+checked_graph: CheckedGraph = MemoryGraph()
+
+edge_ledger: EdgeLedger = MemoryEdgeLedger()

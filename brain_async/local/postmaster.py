@@ -99,12 +99,8 @@ class Postmaster:
         """Return once connections are accepted; ``deadline`` is in ``time.monotonic`` seconds. Raises LocalServerError."""
         while True:
             found = self._read_pid_file()
-            if found is not None and not self._is_ours(found.pid):
-                # Left by a killed server; the number may belong to anybody by now. The server's own check of its
-                # shared memory still stops a second postmaster while backends of the first are alive.
-                self._pid_path.unlink(missing_ok=True)
-                found = None
-            if found is None:
+            if found is None or not self._is_ours(found.pid):
+                self._remove_stale_locks()
                 self._start(deadline)
                 self._watch()
             elif self._accepts(found):
@@ -172,6 +168,15 @@ class Postmaster:
                     f"PostgreSQL in {self.data_dir} did not start: {output.strip()}; its log ends:\n{log}"
                 )
             time.sleep(0.2)
+
+    def _remove_stale_locks(self) -> None:
+        """Remove what a killed server left: the process id in it may belong to anybody by now.
+
+        The server's own check of its shared memory still stops a second postmaster while backends of the first live.
+        """
+        socket = self._socket_dir() / f".s.PGSQL.{_PORT}"
+        for path in (self._pid_path, socket, socket.with_name(f"{socket.name}.lock")):
+            path.unlink(missing_ok=True)
 
     def _watch(self) -> None:
         """Start the process that stops this server when its last user was killed."""

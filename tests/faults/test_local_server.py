@@ -117,12 +117,15 @@ async def test_settings_reach_the_server(home: Path) -> None:
         assert await connection.fetchval("show listen_addresses") == ""
 
 
-async def test_stale_pid_file_that_names_a_foreign_process(home: Path) -> None:
+async def test_stale_lock_files_that_name_a_foreign_process(home: Path) -> None:
     async with local_postgres(home) as server:
         await add_row(server, 1)
-        lines = (server.data_dir / "postmaster.pid").read_text().splitlines()
-    lines[0] = str(os.getpid())
-    (server.data_dir / "postmaster.pid").write_text("\n".join(lines))
+        pid = server_pid(server)
+        os.kill(pid, signal.SIGKILL)
+        assert await ends(pid, within=5)
+    for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+        path = server.data_dir / name
+        path.write_text(path.read_text().replace(str(pid), str(os.getpid()), 1))
     async with local_postgres(home) as server:
         assert server.pid != os.getpid()
         assert await add_row(server, 2) == [1, 2]

@@ -54,6 +54,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         fail_on_lexical_error: False degrades a failing lexical channel too, where another channel answered.
         channel_timeout: deadline of one channel, in seconds.
         embed_timeout: deadline of embedding a query, in seconds (within the vector channels' deadline).
+        embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
+        rerank_timeout: deadline of reranking a page, in seconds.
         graph_timeout: deadline of one graph write, in seconds.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
@@ -79,6 +81,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     fail_on_lexical_error: bool = True
     channel_timeout: float = 5.0
     embed_timeout: float = 5.0
+    embed_batch_timeout: float = 300.0
+    rerank_timeout: float = 30.0
     graph_timeout: float = 30.0
     require_namespace: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from brain_async.catalog.normalize import normalize_kinds
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
 from brain_async.errors import RecipeNameRequiredError, StoreRequiredError
@@ -35,6 +34,7 @@ from brain_async.ops import (
     search,
     write,
 )
+from brain_async.ops.arguments import checked
 from brain_async.ops.deps import Capabilities, Deps
 from brain_async.ports.graph import GraphReader
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
@@ -72,8 +72,6 @@ class Engine:
         """Build an engine; no I/O. Raises StoreRequiredError, InvalidKindError, RecipeNameRequiredError."""
         if store is None:
             raise StoreRequiredError("an Engine needs a store")
-        catalog = KindCatalog()
-        catalog.register(normalize_kinds(kinds))
         self._deps = Deps(
             store=store,
             can=Capabilities.of(store, graph),
@@ -81,7 +79,7 @@ class Engine:
             embedder=embedder,
             reranker=reranker,
             observer=observer,
-            catalog=catalog,
+            catalog=KindCatalog(kinds),
             recipes={},
             config=config,
         )
@@ -193,7 +191,7 @@ class Engine:
 
     def register_expand_recipe(self, recipe: ExpandRecipe) -> None:
         """Register (or replace) a recipe by its trimmed name. Raises RecipeNameRequiredError."""
-        name = recipe.name.strip()
+        name = checked(recipe.name, str, "name").strip()
         if not name:
             raise RecipeNameRequiredError
         self._deps.recipes[name] = recipe

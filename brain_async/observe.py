@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from types import TracebackType
 
 import anyio
@@ -20,7 +21,7 @@ logger = logging.getLogger("brain_async")
 _span_ids = itertools.count(1)
 
 OBSERVER_GRACE = 1.0
-"""Seconds an observer gets to hear of the end of a cancelled verb."""
+"""Seconds an observer gets to hear of one event, also of the end of a cancelled verb; too slow, it is told no more of it."""
 
 
 class Span:
@@ -34,19 +35,18 @@ class Span:
         self._items = 0
         self._degrade_mode = DegradeMode.NONE
         self._degraded: tuple[str, ...] = ()
+        self._observer_hangs = False
 
     async def __aenter__(self) -> Span:
         await anyio.lowlevel.checkpoint_if_cancelled()
         self._started = time.perf_counter()
-        if self._observer is not None:
-            await self._tell(self._observer.operation_started(OperationStart(span=self._id, operation=self._operation)))
+        event = OperationStart(span=self._id, operation=self._operation)
+        await self._tell(lambda observer: observer.operation_started(event))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._observer is None:
-            return
         event = OperationEnd(
             span=self._id,
             operation=self._operation,
@@ -56,8 +56,8 @@ class Span:
             degraded=self._degraded,
             error=error,
         )
-        with anyio.move_on_after(OBSERVER_GRACE, shield=True):
-            await self._tell(self._observer.operation_ended(event))
+        with anyio.CancelScope(shield=True):
+            await self._tell(lambda observer: observer.operation_ended(event))
 
     @property
     def elapsed(self) -> float:
@@ -82,11 +82,21 @@ class Span:
                 logger.warning(
                     "%s: channel %s: %s %s", self._operation, outcome.channel, outcome.status, outcome.detail
                 )
-            if self._observer is not None:
-                await self._tell(self._observer.channel_ended(self._id, outcome))
+            await self._tell(partial(_tell_channel, self._id, outcome))
 
-    async def _tell(self, call: Awaitable[None]) -> None:
+    async def _tell(self, event: Callable[[Observer], Awaitable[None]]) -> None:
+        """Tell the observer of ``event``, waiting at most ``OBSERVER_GRACE``."""
+        if self._observer is None or self._observer_hangs:
+            return
         try:
-            await call
+            with anyio.fail_after(OBSERVER_GRACE):
+                await event(self._observer)
+        except TimeoutError:
+            self._observer_hangs = True
+            logger.exception("the observer did not return during %s: it is told no more of this call", self._operation)
         except Exception:
             logger.exception("the observer failed during %s", self._operation)
+
+
+async def _tell_channel(span: int, outcome: ChannelOutcome, observer: Observer) -> None:
+    await observer.channel_ended(span, outcome)

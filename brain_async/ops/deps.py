@@ -11,37 +11,31 @@ import msgspec
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
-from brain_async.errors import (
-    InvalidInputError,
-    NamespaceRequiredError,
-    ObjectIdRequiredError,
-    QueryRequiredError,
-    ResultSetStoreRequiredError,
-    UnavailableError,
-    WritesUnsupportedError,
-)
+from brain_async.errors import NamespaceRequiredError, UnavailableError, WritesUnsupportedError
 from brain_async.model.filters import Filters
-from brain_async.model.object import NIL_UUID
 from brain_async.model.requests import ExpandRecipe, SearchRequest
+from brain_async.model.results import RichObject
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
+from brain_async.ops.arguments import checked, checked_filters, checked_ids
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
-from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.stages.channels import ChannelResult
-from brain_async.text import clean_query
+from brain_async.stages.deadline import within
+from brain_async.stages.rerank import rerank
 
 __all__ = [
     "Capabilities",
     "Deps",
     "corpus_filters",
     "raise_fatal",
-    "required_id",
-    "required_query",
-    "required_result_sets",
 ]
+
+
+DENSE_CHANNELS = frozenset({"vector", "graph_vector"})
+GRAPH_CHANNELS = frozenset({"graph_text", "graph_vector"})
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,9 +88,20 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         return self.config.now()
 
     def check_scope(self, scope: Scope) -> None:
-        """Raises NamespaceRequiredError under ``require_namespace`` when ``scope`` has none."""
+        """Raises NamespaceRequiredError under ``require_namespace`` when ``scope`` has none, InvalidInputError for no Scope."""
+        checked(scope, Scope, "scope")
+        if scope.namespace_id is not None:
+            checked(scope.namespace_id, UUID, "namespace_id")
         if self.config.require_namespace and scope.namespace_id is None:
             raise NamespaceRequiredError
+
+    def page_size(self, limit: int) -> int:
+        """The page size for a requested ``limit``. Raises InvalidInputError when it is no integer."""
+        return self.config.page_size(checked(limit, int, "limit"))
+
+    async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
+        """The reranking stage under its deadline. Raises RerankerError, BackendTimeoutError."""
+        return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))
 
     def freeze_catalog(self) -> None:
         """Freeze a catalog that holds kinds: answers given under it must stay true."""
@@ -118,53 +123,30 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         return self.can.writer
 
 
-def required_query(query: str) -> str:
-    """``query`` cleaned. Raises QueryRequiredError when nothing is left."""
-    if not isinstance(query, str):
-        raise InvalidInputError(f"query must be text, not {type(query).__name__}", field="query")
-    cleaned = clean_query(query)
-    if not cleaned:
-        raise QueryRequiredError
-    return cleaned
-
-
-def required_id(object_id: UUID | None, field: str = "object_id") -> UUID:
-    """``object_id``. Raises ObjectIdRequiredError when it is None or nil, InvalidInputError when it is no UUID."""
-    if object_id is None or object_id == NIL_UUID:
-        raise ObjectIdRequiredError(field)
-    if not isinstance(object_id, UUID):
-        raise InvalidInputError(f"{field} must be a UUID, not {type(object_id).__name__}", field=field)
-    return object_id
-
-
-def required_result_sets(result_sets: ResultSetStore | None) -> ResultSetStore:
-    """``result_sets``. Raises ResultSetStoreRequiredError when there is none."""
-    if result_sets is None:
-        raise ResultSetStoreRequiredError
-    return result_sets
-
-
 def corpus_filters(deps: Deps, request: SearchRequest) -> Filters:
     """The request's filters, validated, restricted to registered kinds and to its scope_ids (nil ids are ignored)."""
     deps.freeze_catalog()
-    filters = restrict_to_catalog(validate_filters_against(request.filters, deps.catalog), deps.catalog)
-    scope_ids = [object_id for object_id in request.scope_ids if object_id != NIL_UUID]
+    filters = validate_filters_against(checked_filters(request.filters), deps.catalog)
+    filters = restrict_to_catalog(filters, deps.catalog)
+    scope_ids = checked_ids(request.scope_ids, "scope_ids")
     return filters.within(scope_ids) if scope_ids else filters
 
 
 def raise_fatal(config: EngineConfig, results: Mapping[str, ChannelResult], *, always: Sequence[str] = ()) -> None:
     """Raise the error of the first failed channel that the config (or ``always``) does not let degrade.
 
-    Where every channel that ran failed, the first error is raised too: an outage is never shown as "no hits".
+    ``fail_on_embedder_error`` speaks for whatever a dense channel lacks, ``fail_on_graph_error`` for the graph's own
+    failures only. Where every channel that ran failed, the first error is raised too: an outage is never "no hits".
     """
-    fatal: dict[str, bool] = {
-        "lexical": config.fail_on_lexical_error,
-        "vector": config.fail_on_embedder_error,
-        "graph_text": config.fail_on_graph_error,
-        "graph_vector": config.fail_on_graph_error or config.fail_on_embedder_error,
-    }
-    failures = {name: result.error for name, result in results.items() if result.error is not None}
     ran = [result for result in results.values() if result.outcome.status != "skipped"]
-    for name, error in failures.items():
-        if name in always or fatal.get(name, False) or len(failures) == len(ran):
-            raise error
+    outage = all(result.error is not None for result in ran)
+    for name, result in results.items():
+        fatal = (
+            outage
+            or name in always
+            or (config.fail_on_lexical_error and name == "lexical")
+            or (config.fail_on_embedder_error and name in DENSE_CHANNELS)
+            or (config.fail_on_graph_error and name in GRAPH_CHANNELS and not result.embedder_failed)
+        )
+        if result.error is not None and fatal:
+            raise result.error

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
-import anyio
 import msgspec
 
 from brain_async.catalog.values import check_relation_type
-from brain_async.errors import BrainError, GraphRequiredError, ObjectNotFoundError, RecipeNotFoundError
-from brain_async.model.object import NIL_UUID, Object
+from brain_async.errors import (
+    BackendTimeoutError,
+    BrainError,
+    GraphRequiredError,
+    ObjectNotFoundError,
+    RecipeNotFoundError,
+)
+from brain_async.model.object import Object
 from brain_async.model.relation import Direction, Relation, canonical_relation_type, split_relation_types
 from brain_async.model.requests import ExpandManyRequest, ExpandRequest
-from brain_async.model.results import ChannelOutcome, DegradeMode, ExpandMode, RichObject, SearchPage, rich_from_object
+from brain_async.model.results import (
+    ChannelOutcome,
+    DegradeMode,
+    ExpandMode,
+    OutcomeStatus,
+    RichObject,
+    SearchPage,
+    rich_from_object,
+)
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, required_id, required_result_sets
+from brain_async.ops.arguments import checked, checked_ids, checked_texts, required_id, required_result_sets
+from brain_async.ops.deps import Deps
+from brain_async.ops.tasks import task_group
 from brain_async.ports.graph import GraphReader
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.deadline import within
@@ -41,16 +56,16 @@ class _Plan(msgspec.Struct, frozen=True):
 
 def _plan(deps: Deps, request: ExpandRequest | ExpandManyRequest) -> _Plan:
     """Raises GraphRequiredError when labels of the graph are asked for and no graph is attached."""
-    labels, containment = split_relation_types(list(request.relation_types))
+    labels, containment = split_relation_types(checked_texts(request.relation_types, "relation_types"))
     for label in labels:
         check_relation_type(label)
     if labels and deps.can.graph_reader is None:
         raise GraphRequiredError("a graph is required to expand over relations other than containment")
-    direction = request.direction.strip().lower()
+    direction = checked(request.direction, str, "direction").strip().lower()
     return _Plan(
         relation_types=[canonical_relation_type(label) for label in labels],
         containment=containment or request.want_containment,
-        hops=min(max(request.max_hops, 1), deps.config.max_expand_hops),
+        hops=min(max(checked(request.max_hops, int, "max_hops"), 1), deps.config.max_expand_hops),
         direction="out" if direction == "out" else "in" if direction == "in" else "both",
         graph=deps.can.graph_reader if labels else None,
     )
@@ -62,6 +77,7 @@ async def expand(deps: Deps, scope: Scope, request: ExpandRequest, result_sets: 
         deps.check_scope(scope)
         source_id = required_id(request.object_id)
         plan = _plan(deps, request)
+        limit = deps.page_size(request.limit)
         found = await deps.store.get_many(scope, [source_id])
         if not found:
             raise ObjectNotFoundError(source_id)
@@ -77,7 +93,6 @@ async def expand(deps: Deps, scope: Scope, request: ExpandRequest, result_sets: 
         if len(objects) <= deps.config.expand_inline_max:
             page = SearchPage(objects=tuple(objects), total=len(objects), outcomes=tuple(outcomes))
         else:
-            limit = deps.config.page_size(request.limit)
             page = await store_page(
                 required_result_sets(result_sets),
                 objects[:limit],
@@ -95,7 +110,7 @@ async def expand_by_recipe(
     deps: Deps, scope: Scope, name: str, object_id: UUID | None, result_sets: ResultSetStore | None
 ) -> SearchPage:
     """See ``Engine.expand_by_recipe``."""
-    recipe = deps.recipes.get(name.strip())
+    recipe = deps.recipes.get(checked(name, str, "name").strip())
     if recipe is None:
         raise RecipeNotFoundError(name)
     request = ExpandRequest(
@@ -113,8 +128,8 @@ async def expand_many(deps: Deps, scope: Scope, request: ExpandManyRequest) -> l
     async with deps.span("expand_many") as span:
         deps.check_scope(scope)
         plan = _plan(deps, request)
-        budget = request.budget if request.budget > 0 else DEFAULT_BUDGET
-        seeds = [seed for seed in dict.fromkeys(request.seed_ids) if seed != NIL_UUID]
+        budget = request.budget if checked(request.budget, int, "budget") > 0 else DEFAULT_BUDGET
+        seeds = checked_ids(request.seed_ids, "seed_ids")
         claimed: dict[UUID, RichObject] = {}
         # Round by round, so that seeds beyond a full budget are never touched.
         for start in range(0, len(seeds), SEEDS_PER_ROUND):
@@ -138,25 +153,31 @@ class _Reached(msgspec.Struct):
     """What one side of an expand reached, or its error."""
 
     outcome: ChannelOutcome
-    objects: list[Object]
-    steps: list[Step]
+    objects: Sequence[Object] = ()
+    steps: Sequence[Step] = ()
     error: BrainError | None = None
 
 
-async def _timed(name: str, began: float, call: Awaitable[tuple[list[Object], list[Step]]]) -> _Reached:
+_Side = Callable[[], Awaitable[tuple[Sequence[Object], Sequence[Step]]]]
+
+
+async def _timed(name: str, began: float, side: _Side) -> _Reached:
     start = time.perf_counter()
-    objects: list[Object] = []
-    steps: list[Step] = []
+    objects: Sequence[Object] = ()
+    steps: Sequence[Step] = ()
     failure: BrainError | None = None
+    status: OutcomeStatus
     try:
-        objects, steps = await call
+        objects, steps = await side()
+        status = "ok" if objects or steps else "empty"
+    except BackendTimeoutError as error:
+        failure, status = error, "timeout"
     except BrainError as error:
-        failure = error
-    hits = len(objects) + len(steps)
+        failure, status = error, "error"
     outcome = ChannelOutcome(
         channel=name,
-        status="error" if failure else "ok" if hits else "empty",
-        hits=hits,
+        status=status,
+        hits=len(objects) + len(steps),
         started=start - began,
         seconds=time.perf_counter() - start,
         detail=str(failure) if failure else "",
@@ -169,23 +190,23 @@ async def _reach(deps: Deps, scope: Scope, source: Object, plan: _Plan) -> tuple
     began = time.perf_counter()
     reached: dict[str, _Reached] = {}
 
-    async def contain() -> tuple[list[Object], list[Step]]:
+    async def contain() -> tuple[Sequence[Object], Sequence[Step]]:
         found = (await _containment(deps, scope, [source])).get(source.key)
         if found is None:
             raise ObjectNotFoundError(source.parent_id, what="parent")
-        return found, []
+        return found, ()
 
-    async def step() -> tuple[list[Object], list[Step]]:
-        return [], (await _walk(deps, scope, [source.key], plan)).get(source.key, [])
+    async def step() -> tuple[Sequence[Object], Sequence[Step]]:
+        return (), (await _walk(deps, scope, [source.key], plan)).get(source.key, ())
 
-    async def collect(name: str, call: Awaitable[tuple[list[Object], list[Step]]]) -> None:
-        reached[name] = await _timed(name, began, call)
+    async def collect(name: str, side: _Side) -> None:
+        reached[name] = await _timed(name, began, side)
 
-    async with anyio.create_task_group() as group:
+    async with task_group() as group:
         if plan.containment:
-            group.start_soon(collect, "containment", contain())
+            group.start_soon(collect, "containment", contain)
         if plan.graph is not None:
-            group.start_soon(collect, "graph", step())
+            group.start_soon(collect, "graph", step)
     return reached.get("containment"), reached.get("graph")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from uuid import UUID
 
 from brain_async.errors import ObjectNotFoundError
@@ -11,20 +12,27 @@ from brain_async.model.object import NIL_UUID
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import ChannelOutcome, ChannelRank, SearchPage
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, required_query, required_result_sets
+from brain_async.ops.arguments import checked_ids, required_query, required_result_sets
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, run_channels
 from brain_async.stages.decay import boost_exact_title, decayed
+from brain_async.stages.explain import explain
 from brain_async.stages.fuse import fuse
 from brain_async.stages.hydrate import hydrate_promoted
 from brain_async.stages.page import store_page
 from brain_async.stages.promote import promote
-from brain_async.stages.rerank import rerank
 
 __all__ = ["find_exact"]
 
 CHANNELS = ("lexical", "trigram")
-EQUAL_WEIGHTS = {"lexical": 1.0, "trigram": 1.0, "id": 1.0}
+EQUAL_WEIGHTS = {"lexical": 1.0, "trigram": 1.0}
+
+_HYPHENATED = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Python's own parser also takes hyphens anywhere, underscores, signs and other scripts' digits.
+_UUID = re.compile(
+    rf"{_HYPHENATED}|\{{{_HYPHENATED}\}}|urn:uuid:{_HYPHENATED}|[0-9a-f]{{32}}", re.IGNORECASE | re.ASCII
+)
 
 
 async def find_exact(
@@ -36,6 +44,8 @@ async def find_exact(
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = corpus_filters(deps, request)
+        limit = deps.page_size(request.limit)
+        explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
         object_id = parse_id(query)
         outcomes: list[ChannelOutcome] = []
@@ -48,29 +58,40 @@ async def find_exact(
 
         ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
         promoted: list[Promoted] = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
-        objects, promoted = await hydrate_promoted(
-            deps.store, scope, promoted, limit=deps.config.page_size(request.limit), explain=request.explain
-        )
+        objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
         if object_id is not None and fused and not objects:
             raise ObjectNotFoundError(object_id)
         page = await store_page(
             result_sets,
-            await rerank(deps.reranker, query, objects),
+            await deps.rerank(query, objects),
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
             outcomes=outcomes,
         )
+        if request.explain:
+            page = await explain(
+                deps.store,
+                scope,
+                page,
+                explain_ids,
+                fusion="rrf",
+                weights=EQUAL_WEIGHTS,
+                hydrated=[obj.id for obj in objects],
+                promoted=promoted,
+                ranked=ranked,
+                filters=filters,
+                candidate_k=deps.config.candidate_k,
+            )
         return span.page(page)
 
 
 def parse_id(query: str) -> UUID | None:
-    """The non-nil UUID that ``query`` spells (32 hex digits, hyphens, braces and urn:uuid: allowed), or None."""
-    try:
-        object_id = UUID(query)
-    except ValueError:
+    """The non-nil UUID that ``query`` spells, plain, in braces, after urn:uuid: or as 32 hex digits; else None."""
+    if _UUID.fullmatch(query) is None:
         return None
+    object_id = UUID(query.lower())
     return object_id if object_id != NIL_UUID else None
 
 

@@ -8,6 +8,7 @@ from brain_async.model.relation import canonical_relation_type
 from brain_async.model.requests import FindLinksRequest
 from brain_async.model.results import LinkHit
 from brain_async.model.scope import Scope
+from brain_async.ops.arguments import checked
 from brain_async.ops.deps import Deps
 from brain_async.stages.deadline import within
 from brain_async.text import clean_query
@@ -25,12 +26,12 @@ async def find_links(deps: Deps, scope: Scope, request: FindLinksRequest) -> lis
         searcher = deps.can.edge_search
         if searcher is None:
             raise EdgeSearchUnavailableError("graph edge search is not available: attach a graph that has it")
-        relation_type = canonical_relation_type(request.relation_type)
-        query = clean_query(request.query)
+        relation_type = canonical_relation_type(checked(request.relation_type, str, "relation_type"))
+        query = clean_query(checked(request.query, str, "query"))
         if not relation_type or not query:
             raise LinkQueryRequiredError("query" if relation_type else "relation_type")
         check_relation_type(relation_type)
-        limit = deps.config.page_size(request.limit)
+        limit = deps.page_size(request.limit)
 
         k = max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES)
         hits = await within(

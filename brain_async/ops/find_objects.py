@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from brain_async.catalog.filters import validate_filters_against
 from brain_async.errors import ObjectSearchUnavailableError
-from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.requests import FindObjectsRequest
 from brain_async.model.results import SearchPage, rich_from_object
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, raise_fatal, required_query, required_result_sets
+from brain_async.ops.arguments import checked_filters, checked_texts, required_query, required_result_sets
+from brain_async.ops.deps import Deps, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
 from brain_async.stages.fuse import fuse
 from brain_async.stages.page import degrade_mode, degraded_channels, store_page
-from brain_async.stages.rerank import rerank
 
 __all__ = ["find_objects"]
 
@@ -38,7 +37,7 @@ async def find_objects(
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = _filters(deps, request)
-        limit = deps.config.page_size(request.limit)
+        limit = deps.page_size(request.limit)
 
         results = await _run(deps, scope, query, filters, k=max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES))
         outcomes = [result.outcome for result in results.values()]
@@ -65,7 +64,7 @@ async def find_objects(
             for item in ranked
             if (obj := loaded.get(item.candidate.id)) is not None and not obj.is_part and filters.matches(obj)
         ][: deps.config.max_result_set_size]
-        objects = await rerank(deps.reranker, query, found)
+        objects = await deps.rerank(query, found)
         page = await store_page(
             result_sets,
             objects[:limit],
@@ -80,8 +79,8 @@ async def find_objects(
 
 def _filters(deps: Deps, request: FindObjectsRequest) -> Filters:
     """The request's filters with its kinds: explicit kinds (trimmed, blanks dropped) replace a kind filter."""
-    filters = dict(request.filters)
-    if kinds := [kind.strip() for kind in request.kinds if kind.strip()]:
+    filters = checked_filters(request.filters)
+    if kinds := [kind.strip() for kind in checked_texts(request.kinds, "kinds") if kind.strip()]:
         filters["kind"] = kinds
     if filters:
         deps.freeze_catalog()
@@ -95,12 +94,9 @@ async def _run(deps: Deps, scope: Scope, query: str, filters: Filters, *, k: int
     channels = [Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))]
     vector = None
     if embedder is not None:
-        vector = QueryVector(embedder, query, timeout=deps.config.embed_timeout)
-
-        async def search_vector() -> Sequence[Candidate]:
-            return await graph.search_objects_vector(scope, await vector.get(), filters, k=k)
-
-        channels.append(Channel("graph_vector", search_vector))
+        query_vector = vector = QueryVector(embedder, query, timeout=deps.config.embed_timeout)
+        search = partial(graph.search_objects_vector, scope, filters=filters, k=k)
+        channels.append(Channel("graph_vector", lambda: query_vector.search(search), needs_vector=True))
     ran = await run_channels(channels, timeout=deps.config.channel_timeout, query_vector=vector)
     results = {result.outcome.channel: result for result in ran}
     if embedder is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from brain_async.catalog.normalize import normalize_kinds
 from brain_async.errors import CatalogFrozenError, KindNotFoundError, KindWritesUnsupportedError
 from brain_async.model.kind import CORE_FILTER_KEYS, FilterUsage, KindSchema, KindSpec
+from brain_async.ops.arguments import checked
 from brain_async.ops.deps import Deps
 
 __all__ = ["apply_kinds", "load_kinds_from_store", "register_kinds", "schema", "sync_kinds_to_store"]
@@ -23,7 +24,7 @@ FILTER_USAGE = FilterUsage(
 
 def register_kinds(deps: Deps, kinds: Sequence[KindSpec]) -> None:
     """See ``Engine.register_kinds``."""
-    deps.catalog.register(normalize_kinds(kinds))
+    deps.catalog.register(kinds)
 
 
 async def apply_kinds(deps: Deps, kinds: Sequence[KindSpec]) -> None:
@@ -42,7 +43,7 @@ async def load_kinds_from_store(deps: Deps) -> None:
         raise KindWritesUnsupportedError("the store does not keep kinds: it does not implement KindReader")
     if deps.catalog.frozen:
         raise CatalogFrozenError
-    deps.catalog.replace(normalize_kinds(await deps.can.kind_reader.list_kinds()))
+    deps.catalog.replace(await deps.can.kind_reader.list_kinds())
 
 
 async def sync_kinds_to_store(deps: Deps) -> None:
@@ -55,7 +56,7 @@ async def sync_kinds_to_store(deps: Deps) -> None:
 
 async def schema(deps: Deps, kind: str) -> KindSchema:
     """See ``Engine.schema``."""
-    wanted = kind.strip()
+    wanted = checked(kind, str, "kind").strip()
     kinds: Sequence[KindSpec] = deps.catalog.kinds
     if not kinds and deps.can.kind_reader is not None:
         kinds = await deps.can.kind_reader.list_kinds()

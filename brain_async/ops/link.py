@@ -17,6 +17,7 @@ from brain_async.errors import (
 from brain_async.model.object import NIL_UUID, Object
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, canonical_relation_type
 from brain_async.model.scope import Scope
+from brain_async.ops.arguments import checked
 from brain_async.ops.deps import Deps
 from brain_async.ports.graph import GraphWriter
 from brain_async.stages.deadline import within
@@ -32,7 +33,7 @@ async def link(
         deps.check_scope(scope)
         writer = _writer(deps)
         key = _key(from_id, to_id, relation_type)
-        meta = check_edge_meta(meta)
+        meta = check_edge_meta(checked(meta, EdgeMeta, "meta"))
         loaded = {obj.key: obj for obj in await deps.store.get_many(scope, [key.from_id, key.to_id])}
         source = _first_class(loaded.get(key.from_id), "from", key.from_id)
         target = _first_class(loaded.get(key.to_id), "to", key.to_id)
@@ -78,8 +79,10 @@ def _key(from_id: UUID | None, to_id: UUID | None, relation_type: str) -> EdgeKe
         raise LinkArgumentsError("from_id")
     if to_id is None or to_id == NIL_UUID:
         raise LinkArgumentsError("to_id")
-    if not canonical_relation_type(relation_type):
+    if not canonical_relation_type(checked(relation_type, str, "relation_type")):
         raise LinkArgumentsError("relation_type")
+    checked(from_id, UUID, "from_id")
+    checked(to_id, UUID, "to_id")
     check_relation_type(relation_type)
     return EdgeKey(from_id, to_id, relation_type)
 

@@ -7,7 +7,8 @@ from uuid import UUID
 from brain_async.errors import ObjectNotFoundError
 from brain_async.model.results import RichObject, rich_from_object
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, required_id
+from brain_async.ops.arguments import required_id
+from brain_async.ops.deps import Deps
 
 __all__ = ["list_children", "read"]
 

@@ -10,7 +10,8 @@ from brain_async.errors import ResultSetIdRequiredError
 from brain_async.model.object import NIL_UUID
 from brain_async.model.results import SearchPage, rich_from_object
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, required_result_sets
+from brain_async.ops.arguments import checked, required_result_sets
+from brain_async.ops.deps import Deps
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.hydrate import hydrate_page
 
@@ -26,12 +27,12 @@ async def resume(
         result_sets = required_result_sets(result_sets)
         if result_set_id is None or result_set_id == NIL_UUID:
             raise ResultSetIdRequiredError
+        checked(result_set_id, UUID, "result_set_id")
+        page_size = deps.page_size(limit)
         result_set = await result_sets.get_result_set(result_set_id)
         offset = min(max(result_set.offset, 0), len(result_set.object_ids))
 
-        objects, consumed = await hydrate_page(
-            deps.store, scope, result_set.object_ids[offset:], limit=deps.config.page_size(limit)
-        )
+        objects, consumed = await hydrate_page(deps.store, scope, result_set.object_ids[offset:], limit=page_size)
         offset += consumed
         await result_sets.put_result_set(msgspec.structs.replace(result_set, offset=offset))
         return span.page(

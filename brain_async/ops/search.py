@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import get_args
-
-import msgspec
 
 from brain_async.analysis import is_identifier_like
 from brain_async.config import ChannelName
 from brain_async.errors import InvalidInputError
-from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.requests import SearchRequest
-from brain_async.model.results import Explanation, SearchPage
+from brain_async.model.results import SearchPage
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, required_query, required_result_sets
+from brain_async.ops.arguments import checked_ids, checked_texts, required_query, required_result_sets
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
-from brain_async.stages.explain import explain_missing
+from brain_async.stages.explain import explain
 from brain_async.stages.fuse import fuse
 from brain_async.stages.hydrate import hydrate_promoted
 from brain_async.stages.page import store_page
 from brain_async.stages.promote import promote
-from brain_async.stages.rerank import rerank
 
 __all__ = ["search"]
 
@@ -39,9 +37,12 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         query = required_query(request.query)
         filters = corpus_filters(deps, request)
         weights = channel_weights(deps, request.channels, query)
+        limit = deps.page_size(request.limit)
+        explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
         results = await _run(deps, scope, query, filters, weights)
-        await span.channels(result.outcome for result in results.values())
+        outcomes = [result.outcome for result in results.values()]
+        await span.channels(outcomes)
         raise_fatal(deps.config, results)
 
         fused = fuse(
@@ -53,33 +54,30 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
         promoted = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
 
-        objects, promoted = await hydrate_promoted(
-            deps.store, scope, promoted, limit=deps.config.page_size(request.limit), explain=request.explain
-        )
+        objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
         page = await store_page(
             result_sets,
-            await rerank(deps.reranker, query, objects),
+            await deps.rerank(query, objects),
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
-            outcomes=[result.outcome for result in results.values()],
+            outcomes=outcomes,
         )
         if request.explain:
-            missing = await explain_missing(
+            page = await explain(
                 deps.store,
                 scope,
-                request.explain_ids,
-                page_ids=[obj.id for obj in page.objects],
+                page,
+                explain_ids,
+                fusion=deps.config.fusion,
+                weights=weights,
+                hydrated=[obj.id for obj in objects],
                 promoted=promoted,
                 ranked=ranked,
                 filters=filters,
                 candidate_k=deps.config.candidate_k,
             )
-            explanation = Explanation(
-                fusion=deps.config.fusion, weights=weights, candidates=len(ranked), missing=missing
-            )
-            page = msgspec.structs.replace(page, explanation=explanation)
         return span.page(page)
 
 
@@ -91,9 +89,10 @@ def channel_weights(deps: Deps, channels: Sequence[ChannelName] | None, query: s
     """
     configured = deps.config.weights
     if channels is not None:
-        if unknown := [name for name in channels if name not in CHANNELS]:
+        named = checked_texts(channels, "channels")
+        if unknown := [name for name in named if name not in CHANNELS]:
             raise InvalidInputError(f"unknown channel {unknown[0]!r}: use {', '.join(CHANNELS)}", field="channels")
-        return {name: getattr(configured, name) or 1.0 for name in CHANNELS if name in channels}
+        return {name: getattr(configured, name) or 1.0 for name in CHANNELS if name in named}
     weights: dict[str, float] = {
         name: float(getattr(configured, name)) for name in CHANNELS if name in deps.config.search_channels
     }
@@ -115,22 +114,17 @@ async def _run(
     if graph is not None:
         runnable["graph_text"] = Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))
     if vector is not None and searcher is not None:
-
-        async def search_vector() -> Sequence[Candidate]:
-            return await searcher.search_vector(scope, await vector.get(), filters, k=k)
-
-        runnable["vector"] = Channel("vector", search_vector)
+        vector_search = partial(searcher.search_vector, scope, filters=filters, k=k)
+        runnable["vector"] = Channel("vector", lambda: vector.search(vector_search), needs_vector=True)
     if vector is not None and graph is not None:
-
-        async def search_graph_vector() -> Sequence[Candidate]:
-            return await graph.search_objects_vector(scope, await vector.get(), filters, k=k)
-
-        runnable["graph_vector"] = Channel("graph_vector", search_graph_vector)
+        graph_search = partial(graph.search_objects_vector, scope, filters=filters, k=k)
+        runnable["graph_vector"] = Channel("graph_vector", lambda: vector.search(graph_search), needs_vector=True)
 
     running = [runnable[name] for name, weight in weights.items() if weight > 0 and name in runnable]
-    needs_vector = any(channel.name in ("vector", "graph_vector") for channel in running)
     ran = await run_channels(
-        running, timeout=deps.config.channel_timeout, query_vector=vector if needs_vector else None
+        running,
+        timeout=deps.config.channel_timeout,
+        query_vector=vector if any(channel.needs_vector for channel in running) else None,
     )
     by_name = {result.outcome.channel: result for result in ran}
     return {

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
 import anyio
 import msgspec
+import numpy as np
 from anyio.abc import ObjectSendStream
+from anyio.lowlevel import checkpoint
+from numpy.typing import NDArray
 
 from brain_async.catalog.objects import validate_object
 from brain_async.catalog.values import check_object_values
 from brain_async.errors import (
-    BackendError,
-    BackendTimeoutError,
     BrainError,
     EmbedderError,
     GraphEnsureError,
     GraphRemoveError,
     InvalidInputError,
+    InvalidValueError,
     NamespaceMismatchError,
     ObjectNotFoundError,
     SoftDeletedPutError,
@@ -27,7 +29,10 @@ from brain_async.errors import (
 from brain_async.model.object import NIL_UUID, Object
 from brain_async.model.results import PutFailure, PutManyResult
 from brain_async.model.scope import Scope
-from brain_async.ops.deps import Deps, required_id
+from brain_async.ops.arguments import checked_list, required_id
+from brain_async.ops.deps import Deps
+from brain_async.ops.isolation import Draft, Isolation
+from brain_async.ops.tasks import task_group
 from brain_async.stages.deadline import within
 from brain_async.text import entity_index_text, index_text_with_parent
 
@@ -35,20 +40,10 @@ __all__ = ["Progress", "put", "put_many", "soft_delete"]
 
 WRITE_BATCH = 500
 EMBED_BATCH = 128
-PATIENCE = 16
-"""Single failures after which a failing batch is taken for a failing backend, and no further object is tried alone."""
+PREPARE_CHUNK = 256
 
 Progress = Callable[[int, int], object]
 """Called with (objects done, objects in all)."""
-
-
-class _Draft(msgspec.Struct):
-    """One object on its way through put_many; ``error`` is what stopped it, ``stored`` whether the row was written."""
-
-    index: int
-    object: Object
-    error: BrainError | None = None
-    stored: bool = False
 
 
 async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
@@ -58,7 +53,7 @@ async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
         _ = deps.writer
         draft = _prepare(deps, scope, 0, obj, deps.now())
         if draft.error is None:
-            await _embed(deps, scope, [draft])
+            await _embed(deps, scope, [draft], {})
             await _write(deps, scope, [draft])
         if draft.error is not None:
             raise draft.error
@@ -71,21 +66,21 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
     async with deps.span("put_many") as span:
         deps.check_scope(scope)
         _ = deps.writer
-        now = deps.now()
-        drafts = [_prepare(deps, scope, index, obj, now) for index, obj in enumerate(objects)]
+        drafts = await _prepare_all(deps, scope, objects)
         # Parents first, so that the parts of a later batch find them stored.
         ready = sorted((draft for draft in drafts if draft.error is None), key=lambda draft: draft.object.is_part)
+        titles = {draft.object.key: draft.object.title for draft in ready}
         batches = [ready[start : start + WRITE_BATCH] for start in range(0, len(ready), WRITE_BATCH)]
         done = len(drafts) - len(ready)
 
-        async def embed_ahead(send: ObjectSendStream[list[_Draft]]) -> None:
+        async def embed_ahead(send: ObjectSendStream[list[Draft]]) -> None:
             async with send:
                 for batch in batches:
-                    await _embed(deps, scope, batch)
+                    await _embed(deps, scope, batch, titles)
                     await send.send(batch)
 
-        send, receive = anyio.create_memory_object_stream[list[_Draft]](1)
-        async with receive, anyio.create_task_group() as group:
+        send, receive = anyio.create_memory_object_stream[list[Draft]](1)
+        async with receive, task_group() as group:
             group.start_soon(embed_ahead, send)
             async for batch in receive:
                 await _write(deps, scope, batch)
@@ -114,7 +109,7 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
             removal = deps.can.graph_writer.remove_objects(scope, [object_id])
             try:
                 await within(deps.config.graph_timeout, "the graph", removal)
-            except BackendError as error:
+            except BrainError as error:
                 raise GraphRemoveError(
                     f"the graph node of {object_id} could not be removed; the row is untouched"
                 ) from error
@@ -126,7 +121,7 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
         span.returned(1)
 
 
-def _failure(draft: _Draft, error: BrainError) -> PutFailure:
+def _failure(draft: Draft, error: BrainError) -> PutFailure:
     return PutFailure(
         index=draft.index,
         id=draft.object.id if isinstance(draft.object, Object) else None,
@@ -137,12 +132,31 @@ def _failure(draft: _Draft, error: BrainError) -> PutFailure:
     )
 
 
-def _prepare(deps: Deps, scope: Scope, index: int, obj: Object, now: datetime) -> _Draft:
+async def _prepare_all(deps: Deps, scope: Scope, objects: Sequence[Object]) -> list[Draft]:
+    """A draft for each, letting other tasks run in between. Of objects with one id, only the first is whole."""
+    now = deps.now()
+    drafts: list[Draft] = []
+    seen: set[UUID] = set()
+    for index, obj in enumerate(checked_list(objects, "objects")):
+        draft = _prepare(deps, scope, index, obj, now)
+        if draft.error is None:
+            if draft.object.key in seen:
+                draft.error = InvalidValueError(
+                    f"id {draft.object.key} comes twice: only the first object was taken", field="id"
+                )
+            seen.add(draft.object.key)
+        drafts.append(draft)
+        if index % PREPARE_CHUNK == PREPARE_CHUNK - 1:
+            await checkpoint()
+    return drafts
+
+
+def _prepare(deps: Deps, scope: Scope, index: int, obj: Object, now: datetime) -> Draft:
     """The object filled in and validated, or the error that says what is wrong with it."""
     try:
-        return _Draft(index, _filled(deps, scope, obj, now))
+        return Draft(index, _filled(deps, scope, obj, now))
     except BrainError as error:
-        return _Draft(index, obj, error)
+        return Draft(index, obj, error)
 
 
 def _filled(deps: Deps, scope: Scope, obj: Object, now: datetime) -> Object:
@@ -168,12 +182,15 @@ def _filled(deps: Deps, scope: Scope, obj: Object, now: datetime) -> Object:
     return filled
 
 
-async def _embed(deps: Deps, scope: Scope, drafts: Sequence[_Draft]) -> None:
-    """Give each draft its embedding, or its error. A draft without text keeps the caller's vector."""
+async def _embed(deps: Deps, scope: Scope, drafts: Sequence[Draft], titles: Mapping[UUID, str]) -> None:
+    """Give each draft its embedding, or its error. A draft without text keeps the caller's vector.
+
+    ``titles`` are those of the objects written by the same call, which may not be stored yet.
+    """
     embedder = deps.embedder
     if embedder is None:
         return
-    titles = await _parent_titles(deps, scope, drafts)
+    titles = {**titles, **await _stored_titles(deps, scope, drafts, titles)}
     texts = {
         draft.index: entity_index_text(draft.object)
         if draft.object.parent_id is None
@@ -183,39 +200,53 @@ async def _embed(deps: Deps, scope: Scope, drafts: Sequence[_Draft]) -> None:
     }
     wanted = [draft for draft in drafts if texts.get(draft.index)]
 
-    async def embed_batch(batch: Sequence[_Draft]) -> None:
-        try:
-            vectors = await embedder.embed_many([texts[draft.index] for draft in batch])
-        except BrainError:
-            raise
-        except Exception as error:
-            raise EmbedderError(f"the embedder failed: {type(error).__name__}: {error}") from error
+    async def embed_texts(batch: Sequence[Draft]) -> NDArray[np.float32]:
+        vectors = np.asarray(await embedder.embed_many([texts[draft.index] for draft in batch]), np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(batch):
+            raise EmbedderError(f"the embedder gave an array of shape {vectors.shape} for {len(batch)} texts")
+        return vectors
+
+    async def embed_batch(batch: Sequence[Draft]) -> None:
+        vectors = await within(
+            deps.config.embed_batch_timeout, "the embedder", embed_texts(batch), failure=EmbedderError
+        )
         for draft, vector in zip(batch, vectors, strict=True):
-            draft.object = msgspec.structs.replace(
-                draft.object, embedding=tuple(vector.tolist()), embedding_model=embedder.model
-            )
+            if not np.isfinite(vector).all():
+                draft.error = EmbedderError("the embedder gave a vector that is not finite")
+                continue
+            # An all-zero vector points nowhere: no vector, rather than one that no index can hold.
+            embedding, model = (tuple(vector.tolist()), embedder.model) if vector.any() else (None, "")
+            draft.object = msgspec.structs.replace(draft.object, embedding=embedding, embedding_model=model)
 
     for start in range(0, len(wanted), EMBED_BATCH):
-        await _Isolation(embed_batch).run(wanted[start : start + EMBED_BATCH])
+        await Isolation(embed_batch).run(wanted[start : start + EMBED_BATCH])
 
 
-async def _parent_titles(deps: Deps, scope: Scope, drafts: Sequence[_Draft]) -> dict[UUID, str]:
-    titles = {draft.object.key: draft.object.title for draft in drafts if draft.error is None}
-    wanted = {draft.object.parent_id for draft in drafts if draft.error is None and draft.object.parent_id is not None}
-    if elsewhere := [parent_id for parent_id in wanted if parent_id not in titles]:
-        try:
-            titles |= {obj.key: obj.title for obj in await deps.store.get_many(scope, elsewhere)}
-        except BrainError as error:
-            for draft in drafts:
-                draft.error = draft.error or error
-    return titles
+async def _stored_titles(
+    deps: Deps, scope: Scope, drafts: Sequence[Draft], known: Mapping[UUID, str]
+) -> dict[UUID, str]:
+    """Titles of the stored parents of ``drafts``; where they cannot be read, the drafts that need them carry the error."""
+    needing = [
+        draft
+        for draft in drafts
+        if draft.error is None and draft.object.parent_id is not None and draft.object.parent_id not in known
+    ]
+    parent_ids = list(dict.fromkeys(draft.object.parent_id for draft in needing if draft.object.parent_id is not None))
+    if not parent_ids:
+        return {}
+    try:
+        return {obj.key: obj.title for obj in await deps.store.get_many(scope, parent_ids)}
+    except BrainError as error:
+        for draft in needing:
+            draft.error = error
+        return {}
 
 
-async def _write(deps: Deps, scope: Scope, drafts: Sequence[_Draft]) -> None:
+async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft]) -> None:
     """Store the drafts that are still whole, then make the graph nodes of the first-class ones."""
     writer = deps.writer
 
-    async def store_batch(batch: Sequence[_Draft]) -> None:
+    async def store_batch(batch: Sequence[Draft]) -> None:
         stored = await writer.put_objects(scope, [draft.object for draft in batch])
         for draft, result in zip(batch, stored, strict=True):
             if isinstance(result, BrainError):
@@ -224,48 +255,21 @@ async def _write(deps: Deps, scope: Scope, drafts: Sequence[_Draft]) -> None:
                 draft.object = msgspec.structs.replace(result, embedding=draft.object.embedding)
                 draft.stored = True
 
-    await _Isolation(store_batch).run([draft for draft in drafts if draft.error is None])
+    await Isolation(store_batch).run([draft for draft in drafts if draft.error is None])
 
     graph = deps.can.graph_writer
     if graph is None:
         return
 
-    async def ensure_batch(batch: Sequence[_Draft]) -> None:
-        try:
-            ensuring = graph.ensure_objects(scope, [draft.object for draft in batch])
-            await within(deps.config.graph_timeout, "the graph", ensuring)
-        except BackendError as error:
-            message = "the row is stored, its graph node is not: put it again once the graph works"
-            failure = GraphEnsureError(f"{message} ({error})")
-            raise failure from error
+    async def ensure_batch(batch: Sequence[Draft]) -> None:
+        ensuring = graph.ensure_objects(scope, [draft.object for draft in batch])
+        await within(deps.config.graph_timeout, "the graph", ensuring)
 
-    await _Isolation(ensure_batch).run([draft for draft in drafts if draft.stored and not draft.object.is_part])
+    first_class = [draft for draft in drafts if draft.stored and not draft.object.is_part]
+    await Isolation(ensure_batch, _ensure_failure).run(first_class)
 
 
-class _Isolation:
-    """Runs a batch action so that one bad object never takes its neighbours along.
-
-    A batch that fails as a whole is halved until the culprit stands alone; after ``PATIENCE`` single failures the backend
-    itself is taken to be down, and the rest gets the error untried. A timeout is never retried: its outcome is unknown.
-    """
-
-    def __init__(self, act: Callable[[Sequence[_Draft]], Awaitable[None]]) -> None:
-        self._act = act
-        self._patience = PATIENCE
-
-    async def run(self, batch: Sequence[_Draft]) -> None:
-        """Act on ``batch``; the drafts that fail carry the error."""
-        if not batch:
-            return
-        try:
-            await self._act(batch)
-        except BrainError as error:
-            if len(batch) == 1:
-                self._patience -= 1
-            if len(batch) == 1 or self._patience <= 0 or isinstance(error, BackendTimeoutError):
-                for draft in batch:
-                    draft.error = error
-                return
-            middle = len(batch) // 2
-            await self.run(batch[:middle])
-            await self.run(batch[middle:])
+def _ensure_failure(cause: BrainError) -> GraphEnsureError:
+    failure = GraphEnsureError(f"the row is stored, its graph node is not: put it again once the graph works ({cause})")
+    failure.__cause__ = cause
+    return failure

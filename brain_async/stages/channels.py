@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 import msgspec
+import numpy as np
 
 from brain_async.errors import BackendError, BackendTimeoutError, BrainError, EmbedderError
 from brain_async.model.candidate import Candidate
-from brain_async.model.results import ChannelOutcome
+from brain_async.model.results import ChannelOutcome, OutcomeStatus
 from brain_async.ports.host import QueryEmbedder
 from brain_async.ports.store import Vector
 
@@ -18,18 +19,20 @@ __all__ = ["Channel", "ChannelResult", "QueryVector", "run_channels", "skipped"]
 
 
 class Channel(msgspec.Struct, frozen=True):
-    """A channel ready to run."""
+    """A channel ready to run; ``needs_vector`` when it awaits the query's vector."""
 
     name: str
     search: Callable[[], Awaitable[Sequence[Candidate]]]
+    needs_vector: bool = False
 
 
 class ChannelResult(msgspec.Struct, frozen=True):
-    """What a channel found, or the error that kept it from finding anything."""
+    """What a channel found, or the error that kept it from finding anything; whether that was the embedder's."""
 
     outcome: ChannelOutcome
     hits: Sequence[Candidate] = ()
     error: BrainError | None = None
+    embedder_failed: bool = False
 
 
 class QueryVector:
@@ -41,32 +44,41 @@ class QueryVector:
         self._timeout = timeout
         self._done = anyio.Event()
         self._vector: Vector | None = None
-        self._error: BrainError | None = None
+        self.error: BrainError | None = None
 
     async def compute(self) -> None:
         """Embed, and wake whoever waits, with the vector or with the error."""
         try:
             with anyio.fail_after(self._timeout):
-                self._vector = await self._embedder.embed(self._query)
+                self._vector = _usable(await self._embedder.embed(self._query))
         except TimeoutError as error:
-            self._error = BackendTimeoutError(f"embedding the query took longer than {self._timeout} s")
-            self._error.__cause__ = error
+            self.error = BackendTimeoutError(f"embedding the query took longer than {self._timeout} s")
+            self.error.__cause__ = error
         except BrainError as error:
-            self._error = error
+            self.error = error
         except Exception as error:
-            self._error = EmbedderError(f"the embedder failed: {type(error).__name__}: {error}")
-            self._error.__cause__ = error
+            self.error = EmbedderError(f"the embedder failed: {type(error).__name__}: {error}")
+            self.error.__cause__ = error
+        except BaseException:
+            self.error = EmbedderError("embedding the query was cancelled")
+            raise
         finally:
             self._done.set()
 
-    async def get(self) -> Vector:
-        """The vector. Raises what computing it raised."""
+    async def search(self, channel: Callable[[Vector], Awaitable[Sequence[Candidate]]]) -> Sequence[Candidate]:
+        """What ``channel`` finds with the vector; nothing for a query without one. Raises what embedding raised."""
         await self._done.wait()
-        if self._error is not None:
-            raise self._error
-        if self._vector is None:
-            raise EmbedderError("embedding the query was cancelled")
-        return self._vector
+        if self.error is not None:
+            raise self.error
+        return [] if self._vector is None else await channel(self._vector)
+
+
+def _usable(embedding: Vector) -> Vector | None:
+    """``embedding`` as a vector; None for an empty or all-zero one, which points nowhere. Raises EmbedderError."""
+    vector = np.asarray(embedding, np.float32)
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise EmbedderError(f"the embedder gave no finite vector, but an array of shape {vector.shape}")
+    return vector if vector.any() else None
 
 
 def skipped(name: str, reason: str) -> ChannelResult:
@@ -88,16 +100,24 @@ async def _run(channel: Channel, timeout: float, began: float) -> ChannelResult:
     except Exception as failure:
         error = BackendError(f"channel {channel.name} failed: {type(failure).__name__}: {failure}")
         error.__cause__ = failure
-    end = time.perf_counter()
+    return _result(channel.name, hits, error, started=start - began, seconds=time.perf_counter() - start)
+
+
+def _result(
+    name: str, hits: Sequence[Candidate], error: BrainError | None, *, started: float = 0.0, seconds: float = 0.0
+) -> ChannelResult:
+    status: OutcomeStatus
+    if error is not None:
+        status = "timeout" if isinstance(error, BackendTimeoutError) else "error"
+    else:
+        status = "ok" if hits else "empty"
     outcome = ChannelOutcome(
-        channel=channel.name,
-        status=("timeout" if isinstance(error, BackendTimeoutError) else "error")
-        if error
-        else ("ok" if hits else "empty"),
+        channel=name,
+        status=status,
         hits=len(hits),
-        started=start - began,
-        seconds=end - start,
-        detail=str(error) if error else "",
+        started=started,
+        seconds=seconds,
+        detail=str(error) if error is not None else "",
     )
     return ChannelResult(outcome, hits, error)
 
@@ -107,18 +127,35 @@ async def run_channels(
 ) -> list[ChannelResult]:
     """Run ``channels`` under one task group; one result each, in the order given.
 
-    ``timeout`` is the deadline of each channel in seconds. ``query_vector`` is computed in the same group. Never raises
-    for a channel; a cancellation of the caller cancels all.
+    ``timeout`` is the deadline of each channel in seconds. ``query_vector`` is computed beside them, and given up when no
+    channel is left to wait for it. Never raises for a channel; a cancellation of the caller cancels all.
     """
     began = time.perf_counter()
-    results: list[ChannelResult | None] = [None] * len(channels)
+    results: dict[str, ChannelResult] = {}
 
-    async def collect(index: int, channel: Channel) -> None:
-        results[index] = await _run(channel, timeout, began)
+    async def collect(channel: Channel) -> None:
+        results[channel.name] = await _run(channel, timeout, began)
 
-    async with anyio.create_task_group() as group:
+    async with anyio.create_task_group() as embedding:
         if query_vector is not None:
-            group.start_soon(query_vector.compute)
-        for index, channel in enumerate(channels):
-            group.start_soon(collect, index, channel)
-    return [result for result in results if result is not None]
+            embedding.start_soon(query_vector.compute)
+        async with anyio.create_task_group() as group:
+            for channel in channels:
+                group.start_soon(collect, channel)
+        embedding.cancel_scope.cancel()
+    return [_settled(channel, results, query_vector) for channel in channels]
+
+
+def _settled(channel: Channel, results: Mapping[str, ChannelResult], query_vector: QueryVector | None) -> ChannelResult:
+    result = results.get(channel.name)
+    if result is None:
+        # Its own backend cancelled it (a closing pool does that), which ends a task without an error.
+        return _result(channel.name, (), BackendError(f"channel {channel.name} was cancelled by its backend"))
+    if (
+        result.error is not None
+        and channel.needs_vector
+        and query_vector is not None
+        and query_vector.error is not None
+    ):
+        return msgspec.structs.replace(result, embedder_failed=True)
+    return result

@@ -14,11 +14,11 @@ __all__ = ["within"]
 T = TypeVar("T")
 
 
-async def within(seconds: float, what: str, call: Awaitable[T]) -> T:
+async def within(seconds: float, what: str, call: Awaitable[T], *, failure: type[BackendError] = BackendError) -> T:
     """Await ``call`` for at most ``seconds``.
 
     Raises BackendTimeoutError, naming ``what``, when it takes longer; an error that is not the library's own becomes a
-    BackendError with it as the cause.
+    ``failure`` with it as the cause.
     """
     try:
         with anyio.fail_after(seconds):
@@ -28,4 +28,4 @@ async def within(seconds: float, what: str, call: Awaitable[T]) -> T:
     except BrainError:
         raise
     except Exception as error:
-        raise BackendError(f"{what} failed: {type(error).__name__}: {error}") from error
+        raise failure(f"{what} failed: {type(error).__name__}: {error}") from error

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 import msgspec
 
 from brain_async.model.candidate import Fused, Promoted
 from brain_async.model.object import Object
-from brain_async.model.results import ChannelRank, Evidence, HitExplanation, RichObject, rich_from_object
+from brain_async.model.results import Evidence, HitExplanation, RichObject, rich_from_object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import ObjectReader
 from brain_async.text import snippet
@@ -24,10 +24,9 @@ def _evidence(hit: Fused, part: Object) -> Evidence:
 
 
 def _explanation(hit: Fused) -> HitExplanation:
-    ranks: list[ChannelRank] = hit.channels
     return HitExplanation(
         id=hit.candidate.id,
-        channels=tuple(ranks),
+        channels=tuple(hit.channels),
         fused=hit.fused,
         boost=hit.boost,
         decay=hit.decay,
@@ -35,24 +34,36 @@ def _explanation(hit: Fused) -> HitExplanation:
     )
 
 
+def _batch_sizes(limit: int) -> Iterator[int]:
+    """A page first; where that did not fill it, twice as much each time, so that many invisible ids cost few statements."""
+    size = limit
+    while True:
+        yield size
+        size *= 2
+
+
 async def hydrate_promoted(
     reader: ObjectReader, scope: Scope, promoted: Sequence[Promoted], *, limit: int, explain: bool
 ) -> tuple[list[RichObject], list[Promoted]]:
     """(the first ``limit`` visible objects with score and evidence, ``promoted`` without those found invisible).
 
-    One statement when all are visible; as many more as it takes to fill the page when some are not. Evidence whose part
-    is no longer visible is left out.
+    One statement when all are visible; more, of growing size, to fill the page when some are not. Evidence whose part is
+    no longer visible is left out.
     """
     page: list[RichObject] = []
     kept: list[Promoted] = []
     position = 0
-    while position < len(promoted) and len(page) < limit:
-        batch = promoted[position : position + limit - len(page)]
-        position += len(batch)
+    for size in _batch_sizes(limit):
+        batch = promoted[position : position + size]
+        if not batch or len(page) == limit:
+            break
         loaded = await reader.hydrate(
             scope, [item.id for item in batch], [hit.candidate.id for item in batch for hit in item.evidence]
         )
         for item in batch:
+            if len(page) == limit:
+                break
+            position += 1
             obj = loaded.objects.get(item.id)
             if obj is None:
                 continue
@@ -77,9 +88,15 @@ async def hydrate_page(
     """(up to ``limit`` visible objects from the front of ``object_ids``, how many ids that consumed)."""
     page: list[Object] = []
     position = 0
-    while position < len(object_ids) and len(page) < limit:
-        batch = object_ids[position : position + limit - len(page)]
-        position += len(batch)
+    for size in _batch_sizes(limit):
+        batch = object_ids[position : position + size]
+        if not batch or len(page) == limit:
+            break
         loaded = (await reader.hydrate(scope, batch)).objects
-        page.extend(loaded[object_id] for object_id in batch if object_id in loaded)
+        for object_id in batch:
+            if len(page) == limit:
+                break
+            position += 1
+            if object_id in loaded:
+                page.append(loaded[object_id])
     return page, position

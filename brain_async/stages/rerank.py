@@ -21,4 +21,11 @@ async def rerank(reranker: Reranker | None, query: str, objects: Sequence[RichOb
         raise
     except Exception as error:
         raise RerankerError(f"the reranker failed: {type(error).__name__}: {error}") from error
-    return tuple(objects) if reordered is None else tuple(reordered)
+    if reordered is None:
+        return tuple(objects)
+    given = {obj.id for obj in objects}
+    for obj in reordered:
+        if not isinstance(obj, RichObject) or obj.id not in given:
+            raise RerankerError("the reranker returned an object that it was not given, or returned one twice")
+        given.remove(obj.id)
+    return tuple(reordered)

@@ -9,7 +9,9 @@ its own, so that it can run on a backend that holds other data. With pytest, an 
 """
 
 from brain_async.testing import (
+    filter_checks,
     graph_checks,
+    graph_search_checks,
     host_checks,
     kind_checks,
     ledger_checks,
@@ -35,9 +37,9 @@ __all__ = [
 ]
 
 STORE_CHECKS = store_checks.CHECKS
-SEARCH_CHECKS = search_checks.CHECKS
+SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
-GRAPH_CHECKS = graph_checks.CHECKS
+GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS
 LEDGER_CHECKS = ledger_checks.CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS

@@ -78,6 +78,7 @@ async def test_demoting_a_parent_in_one_batch_with_a_new_part_of_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_100000_parts_answer_a_lexical_query_in_50_ms() -> None:
     scope, store = Scope(UUID(int=7)), MemoryStore()
     batch: list[Object] = []

@@ -119,6 +119,8 @@ _IDENTIFIER = re.compile(
 
 
 def _is_identifier(token: str) -> bool:
+    if token.isalpha() and token[1:].islower():  # a plain word, as most tokens are: none of the alternatives fits
+        return False
     return len(token) <= MAX_TERM_CHARS and _IDENTIFIER.match(token) is not None
 
 

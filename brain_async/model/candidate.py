@@ -24,26 +24,31 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     score: float = 0.0
 
 
-class Fused(msgspec.Struct, kw_only=True):
-    """A candidate on its way through the stages: ``fused`` from the channels, ``score`` after boost and decay."""
+class Fused(msgspec.Struct, gc=False):
+    """A candidate on its way through the stages: ``fused`` from the channels, ``score`` after boost and decay.
+
+    ``newest`` is ``newest_first`` of its updated_at, kept because every stage orders by it.
+    """
 
     candidate: Candidate
     channels: list[ChannelRank]
+    newest: float
     fused: float = 0.0
     boost: float = 0.0
     decay: float = 1.0
     score: float = 0.0
 
 
-class Promoted(msgspec.Struct, kw_only=True):
+class Promoted(msgspec.Struct, gc=False):
     """A parent (or a first-class object) with what earned it its place.
 
-    ``hits`` are all its candidates, best first; ``evidence`` the parts among them, best first, cut to evidence_n.
+    ``hits`` are all its candidates, best first; ``evidence`` the parts among them, best first, cut to evidence_n; ``newest``
+    is that of its newest hit.
     """
 
     id: UUID
     score: float
-    updated_at: datetime | None
+    newest: float
     hits: list[Fused]
     evidence: list[Fused]
 

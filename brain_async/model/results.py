@@ -75,7 +75,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int | None = None
 
 
-class ChannelRank(msgspec.Struct, frozen=True, kw_only=True):
+class ChannelRank(msgspec.Struct, frozen=True, gc=False):
     """Where one channel had a candidate: rank from 1, its raw score, and its share of the fused score."""
 
     channel: str

@@ -6,7 +6,7 @@ import re
 from uuid import UUID
 
 from brain_async.errors import ObjectNotFoundError
-from brain_async.model.candidate import Candidate, Fused, Promoted
+from brain_async.model.candidate import Candidate, Fused, Promoted, newest_first
 from brain_async.model.filters import Filters
 from brain_async.model.object import NIL_UUID
 from brain_async.model.requests import SearchRequest
@@ -111,7 +111,7 @@ async def _by_id(deps: Deps, scope: Scope, object_id: UUID, filters: Filters) ->
         updated_at=obj.updated_at,
         score=1.0,
     )
-    return [Fused(candidate=candidate, fused=1.0, channels=[ChannelRank(channel="id", rank=1, score=1.0, share=1.0)])]
+    return [Fused(candidate, [ChannelRank("id", 1, 1.0, 1.0)], newest_first(obj.updated_at), fused=1.0)]
 
 
 async def _by_text(deps: Deps, scope: Scope, query: str, filters: Filters) -> tuple[list[Fused], list[ChannelOutcome]]:

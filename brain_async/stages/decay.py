@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime
 
-from brain_async.model.candidate import Fused, newest_first
+from brain_async.model.candidate import Fused
 
 __all__ = ["EXACT_TITLE_BOOST", "boost_exact_title", "decay_factor", "decayed"]
 
@@ -36,5 +36,5 @@ def decayed(fused: Iterable[Fused], now: datetime, decay_lambda: float) -> list[
     for item in ranked:
         item.decay = decay_factor(item.candidate.updated_at, now, decay_lambda)
         item.score = (item.fused + item.boost) * item.decay
-    ranked.sort(key=lambda item: (-item.score, newest_first(item.candidate.updated_at), item.candidate.id.int))
+    ranked.sort(key=lambda item: (-item.score, item.newest, item.candidate.id))
     return ranked

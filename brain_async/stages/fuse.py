@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from brain_async.config import FusionMethod
-from brain_async.model.candidate import Candidate, Fused
+from brain_async.model.candidate import Candidate, Fused, newest_first
 from brain_async.model.results import ChannelRank
 
 __all__ = ["fuse"]
@@ -19,8 +19,6 @@ ZERO_BASED = frozenset({"lexical", "trigram", "graph_text"})
 
 def _merge(known: Candidate, seen: Candidate) -> Candidate:
     """``known`` with its gaps filled from ``seen``; the newer updated_at wins."""
-    if known.title and known.updated_at is not None and known.updated_at == seen.updated_at:
-        return known
     newest = max((at for at in (known.updated_at, seen.updated_at) if at is not None), default=None)
     return msgspec.structs.replace(
         known,
@@ -57,10 +55,11 @@ def fuse(
         for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), start=1):
             found = fused.get(hit.id)
             if found is None:
-                found = fused[hit.id] = Fused(candidate=hit, channels=[])
-            else:
+                found = fused[hit.id] = Fused(hit, [], newest_first(hit.updated_at))
+            elif not (found.candidate.title and found.candidate.updated_at == hit.updated_at):
                 found.candidate = _merge(found.candidate, hit)
+                found.newest = newest_first(found.candidate.updated_at)
             found.fused += share
             found.score = found.fused
-            found.channels.append(ChannelRank(channel=channel, rank=rank, score=hit.score, share=share))
+            found.channels.append(ChannelRank(channel, rank, hit.score, share))
     return list(fused.values())

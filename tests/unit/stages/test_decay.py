@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from brain_async.model.candidate import Candidate, Fused
+from brain_async.model.candidate import Candidate, Fused, newest_first
 from brain_async.stages.decay import boost_exact_title, decay_factor, decayed
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -16,7 +16,8 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 def item(number: int, fused: float = 1.0, *, age: float | None = 0.0, title: str = "") -> Fused:
     updated_at = None if age is None else NOW - timedelta(days=age)
-    return Fused(candidate=Candidate(id=UUID(int=number), title=title, updated_at=updated_at), channels=[], fused=fused)
+    candidate = Candidate(id=UUID(int=number), title=title, updated_at=updated_at)
+    return Fused(candidate, [], newest_first(updated_at), fused=fused)
 
 
 def test_the_factor_is_exponential_in_days() -> None:

@@ -21,11 +21,11 @@ SHELF = Shelf(
 
 def fused(number: int) -> Fused:
     candidate = Candidate(id=UUID(int=number), parent_id=UUID(int=number - number % 10))
-    return Fused(candidate=candidate, channels=[])
+    return Fused(candidate=candidate, channels=[], newest=0.0)
 
 
 def promoted(number: int) -> Promoted:
-    return Promoted(id=UUID(int=number), score=0.0, updated_at=None, hits=[], evidence=[])
+    return Promoted(id=UUID(int=number), score=0.0, newest=0.0, hits=[], evidence=[])
 
 
 PAGE = SearchPage(

@@ -21,13 +21,14 @@ def promoted(number: int, *parts: int) -> Promoted:
         Fused(
             candidate=Candidate(id=UUID(int=part), parent_id=UUID(int=number)),
             channels=[ChannelRank(channel="lexical", rank=1, score=3.0, share=0.5)],
+            newest=0.0,
             fused=0.5,
             score=0.25,
             decay=0.5,
         )
         for part in parts
     ]
-    return Promoted(id=UUID(int=number), score=0.25, updated_at=None, hits=hits, evidence=hits)
+    return Promoted(id=UUID(int=number), score=0.25, newest=0.0, hits=hits, evidence=hits)
 
 
 async def test_a_visible_page_takes_one_statement_of_its_size() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from brain_async.model.candidate import Candidate, Fused
+from brain_async.model.candidate import Candidate, Fused, newest_first
 from brain_async.stages.decay import decayed
 from brain_async.stages.promote import promote
 
@@ -19,7 +19,7 @@ def hit(number: int, parent: int | None, score: float, *, age: float | None = 0.
         parent_id=None if parent is None else UUID(int=parent),
         updated_at=None if age is None else NOW - timedelta(days=age),
     )
-    return Fused(candidate=candidate, channels=[], fused=score)
+    return Fused(candidate, [], newest_first(candidate.updated_at), fused=score)
 
 
 def promoted(*hits: Fused, evidence_n: int = 3) -> list[tuple[int, float, list[int]]]:
@@ -65,4 +65,4 @@ def test_ties_between_parents_go_to_the_newer_then_the_lower_id() -> None:
 
 def test_the_newest_hit_dates_the_parent() -> None:
     (parent,) = promote(decayed([hit(1, 10, 0.5, age=9), hit(2, 10, 0.1, age=1)], NOW, 0.0), 3)
-    assert parent.updated_at == NOW - timedelta(days=1)
+    assert parent.newest == newest_first(NOW - timedelta(days=1))

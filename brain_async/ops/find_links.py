@@ -17,6 +17,9 @@ __all__ = ["find_links"]
 
 MIN_CANDIDATES = 40
 CANDIDATES_PER_RESULT = 2
+MAX_REFILLS = 2
+REFILL_FACTOR = 8
+"""Where edges without a visible end leave the answer short, this many times more are asked for."""
 
 
 async def find_links(deps: Deps, scope: Scope, request: FindLinksRequest) -> list[LinkHit]:
@@ -34,15 +37,19 @@ async def find_links(deps: Deps, scope: Scope, request: FindLinksRequest) -> lis
         limit = deps.page_size(request.limit)
 
         k = max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES)
-        hits = await within(
-            deps.config.channel_timeout, "edge search", searcher.search_edges(scope, relation_type, query, k=k)
-        )
-        ends = [end for hit in hits for end in (hit.edge.from_id, hit.edge.to_id)]
-        loaded = {obj.key: obj for obj in await deps.store.get_many(scope, ends)}
-        links = [
-            LinkHit.of(hit.edge, loaded[hit.edge.from_id], loaded[hit.edge.to_id], hit.score)
-            for hit in hits
-            if hit.edge.from_id in loaded and hit.edge.to_id in loaded
-        ][:limit]
+        links: list[LinkHit] = []
+        for _ in range(1 + MAX_REFILLS):
+            search = searcher.search_edges(scope, relation_type, query, k=k)
+            hits = await within(deps.config.channel_timeout, "edge search", search)
+            ends = [end for hit in hits for end in (hit.edge.from_id, hit.edge.to_id)]
+            loaded = {obj.key: obj for obj in await deps.store.get_many(scope, ends)} if ends else {}
+            links = [
+                LinkHit.of(hit.edge, loaded[hit.edge.from_id], loaded[hit.edge.to_id], hit.score)
+                for hit in hits
+                if hit.edge.from_id in loaded and hit.edge.to_id in loaded
+            ][:limit]
+            if len(links) == limit or len(hits) < k:
+                break
+            k *= REFILL_FACTOR
         span.returned(len(links))
         return links

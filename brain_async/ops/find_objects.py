@@ -8,8 +8,9 @@ from brain_async.catalog.filters import validate_filters_against
 from brain_async.errors import ObjectSearchUnavailableError
 from brain_async.model.filters import Filters
 from brain_async.model.requests import FindObjectsRequest
-from brain_async.model.results import SearchPage, rich_from_object
+from brain_async.model.results import ChannelOutcome, RichObject, SearchPage, rich_from_object
 from brain_async.model.scope import Scope
+from brain_async.observe import Span
 from brain_async.ops.arguments import checked_filters, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, raise_fatal
 from brain_async.ports.paging import ResultSetStore
@@ -22,6 +23,9 @@ __all__ = ["find_objects"]
 
 MIN_CANDIDATES = 40
 CANDIDATES_PER_RESULT = 3
+MAX_REFILLS = 2
+REFILL_FACTOR = 8
+"""Where nodes that the store no longer shows leave the page short, this many times more are asked for."""
 
 
 async def find_objects(
@@ -39,31 +43,19 @@ async def find_objects(
         filters = _filters(deps, request)
         limit = deps.page_size(request.limit)
 
-        results = await _run(deps, scope, query, filters, k=max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES))
-        outcomes = [result.outcome for result in results.values()]
-        await span.channels(outcomes)
-        raise_fatal(deps.config, results, always=("graph_text",))
-        if not any(result.hits for result in results.values()):
+        k = max(CANDIDATES_PER_RESULT * limit, MIN_CANDIDATES)
+        found, outcomes = await _find(deps, span, scope, query, filters, k=k)
+        for _ in range(MAX_REFILLS):
+            if len(found) >= limit or all(outcome.hits < k for outcome in outcomes):
+                break
+            k *= REFILL_FACTOR
+            found, outcomes = await _find(deps, span, scope, query, filters, k=k)
+        if not any(outcome.hits for outcome in outcomes):
             empty = SearchPage(
                 degrade_mode=degrade_mode(outcomes), degraded=degraded_channels(outcomes), outcomes=tuple(outcomes)
             )
             return span.page(empty)
 
-        weights = deps.config.weights
-        fused = fuse(
-            {name: result.hits for name, result in results.items()},
-            method=deps.config.fusion,
-            weights={"graph_text": weights.lexical, "graph_vector": weights.vector},
-            rrf_k=deps.config.rrf_k,
-        )
-        ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
-        # The graph is a projection: what it names must still be a visible first-class object that passes the filters.
-        loaded = {obj.key: obj for obj in await deps.store.get_many(scope, [item.candidate.id for item in ranked])}
-        found = [
-            rich_from_object(obj, score=item.score)
-            for item in ranked
-            if (obj := loaded.get(item.candidate.id)) is not None and not obj.is_part and filters.matches(obj)
-        ][: deps.config.max_result_set_size]
         objects = await deps.rerank(query, found)
         page = await store_page(
             result_sets,
@@ -85,6 +77,33 @@ def _filters(deps: Deps, request: FindObjectsRequest) -> Filters:
     if filters:
         deps.freeze_catalog()
     return validate_filters_against(filters, deps.catalog)
+
+
+async def _find(
+    deps: Deps, span: Span, scope: Scope, query: str, filters: Filters, *, k: int
+) -> tuple[list[RichObject], list[ChannelOutcome]]:
+    """(what the store still shows of the ``k`` best of each channel, best first; how the channels fared)."""
+    results = await _run(deps, scope, query, filters, k=k)
+    outcomes = [result.outcome for result in results.values()]
+    await span.channels(outcomes)
+    raise_fatal(deps.config, results, always=("graph_text",))
+    weights = deps.config.weights
+    fused = fuse(
+        {name: result.hits for name, result in results.items()},
+        method=deps.config.fusion,
+        weights={"graph_text": weights.lexical, "graph_vector": weights.vector},
+        rrf_k=deps.config.rrf_k,
+    )
+    ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
+    # The graph is a projection: what it names must still be a visible first-class object that passes the filters.
+    wanted = [item.candidate.id for item in ranked]
+    loaded = {obj.key: obj for obj in await deps.store.get_many(scope, wanted)} if wanted else {}
+    found = [
+        rich_from_object(obj, score=item.score)
+        for item in ranked
+        if (obj := loaded.get(item.candidate.id)) is not None and not obj.is_part and filters.matches(obj)
+    ]
+    return found[: deps.config.max_result_set_size], outcomes
 
 
 async def _run(deps: Deps, scope: Scope, query: str, filters: Filters, *, k: int) -> dict[str, ChannelResult]:

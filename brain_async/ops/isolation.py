@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -15,6 +16,15 @@ PATIENCE = 16
 """Single failures after which a failing batch is taken for a failing backend, and no further object is tried alone."""
 
 
+class Failable(Protocol):
+    """One item of a batch; ``error`` is what stopped it."""
+
+    error: BrainError | None
+
+
+D = TypeVar("D", bound=Failable)
+
+
 class Draft(msgspec.Struct):
     """One object on its way through a write; ``error`` is what stopped it, ``stored`` whether the row was written."""
 
@@ -24,7 +34,7 @@ class Draft(msgspec.Struct):
     stored: bool = False
 
 
-class Isolation:
+class Isolation(Generic[D]):
     """Runs a batch action, and leaves its error on the drafts that it failed for.
 
     A batch that fails as a whole is halved until the culprit stands alone; after ``PATIENCE`` single failures the backend
@@ -33,7 +43,7 @@ class Isolation:
 
     def __init__(
         self,
-        act: Callable[[Sequence[Draft]], Awaitable[None]],
+        act: Callable[[Sequence[D]], Awaitable[None]],
         translate: Callable[[BrainError], BrainError] = lambda error: error,
     ) -> None:
         """``act`` raises BrainError when the whole batch failed, or sets the errors of single drafts itself."""
@@ -42,7 +52,7 @@ class Isolation:
         self._patience = PATIENCE
         self._timed_out: BackendTimeoutError | None = None
 
-    async def run(self, batch: Sequence[Draft]) -> None:
+    async def run(self, batch: Sequence[D]) -> None:
         """Act on ``batch``."""
         if not batch:
             return

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slow soak check fix bench clean
+.PHONY: help demo test test-slow soak check fix bench bench-quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ bench: $(VENV)/.installed-test ## the benchmarks, with JSON reports in build/
 	@mkdir -p build
 	$(BIN)/python benchmarks/bench_search.py --parts 100000 --json > build/bench_search.json
 	@cat build/bench_search.json
+
+bench-quality: $(VENV)/.installed-bench ## nDCG on test collections in the BEIR layout: make bench-quality DATA="folder ..."
+	$(BIN)/python benchmarks/bench_quality.py $(DATA) $(ARGS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -22,7 +22,6 @@ from uuid import UUID
 import asyncpg
 import numpy as np
 from numpy.typing import NDArray
-from report import Check, Report, percentile
 
 from brain_async import Engine, Object, Scope, SearchContext, SearchRequest
 from brain_async.adapters.postgres import PostgresStore
@@ -35,6 +34,7 @@ from brain_async.adapters.postgres.writes import PUT_SQL, prepare, put_arguments
 from brain_async.local import local_postgres
 from brain_async.model.filters import Filters
 from brain_async.testing.corpus import make_parts, vocabulary
+from report import Check, Report, percentile
 
 DIMENSION = 256
 LARGE, MEDIUM, SMALL = (Scope(UUID(int=number)) for number in (1, 2, 3))

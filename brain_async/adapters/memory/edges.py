@@ -33,9 +33,10 @@ def owned_by(scope: Scope, edge: Edge) -> Edge | None:
 
 
 def recorded_edge(edge: Edge, known: Edge | None) -> Edge:
-    """``edge`` as it is kept: its own times where given, else created_at of the ``known`` edge or now, updated_at now."""
+    """``edge`` as it is kept: its own times where given, else the ``known`` edge's created_at, and now."""
     now = datetime.now(UTC)
-    created = edge.meta.created_at or (known.meta.created_at if known is not None else None) or now
+    first = edge.meta.updated_at or now
+    created = edge.meta.created_at or (known.meta.created_at if known is not None else None) or first
     return msgspec.structs.replace(
         edge,
         meta=msgspec.structs.replace(

@@ -6,11 +6,12 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
+from blockbuster import blockbuster_ctx
 
 from brain_async.local.server import LocalServer, local_postgres
 
@@ -61,3 +62,14 @@ async def fresh_schema(postgres_dsn: str) -> AsyncIterator[str]:
         await connection.execute(f"drop schema {schema} cascade")
     finally:
         await connection.close()
+
+
+@pytest.fixture
+def no_blocking_calls() -> Iterator[None]:
+    """Fail the test when the library makes a blocking call in the event loop's thread."""
+    with blockbuster_ctx("brain_async") as guard:
+        for function in guard.functions.values():
+            # asyncpg looks for ~/.pgpass at every connect, and the migrations are read once a process: microseconds.
+            function.can_block_in("asyncpg/connect_utils.py", "_parse_connect_arguments")
+            function.can_block_in("brain_async/adapters/postgres/migrate.py", "_migrations")
+        yield

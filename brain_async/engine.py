@@ -19,7 +19,7 @@ from brain_async.model.requests import (
     FindObjectsRequest,
     SearchRequest,
 )
-from brain_async.model.results import LinkHit, PutManyResult, RichObject, SearchPage
+from brain_async.model.results import LinkHit, LinkManyResult, PutManyResult, RichObject, SearchPage
 from brain_async.model.scope import Scope
 from brain_async.ops import (
     expand,
@@ -241,6 +241,16 @@ class Engine:
         but loses nothing. Raises GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError.
         """
         return await link.link(self._deps, scope, from_id, to_id, relation_type, meta)
+
+    async def link_many(
+        self, scope: Scope, edges: Sequence[Edge], *, progress: write.Progress | None = None
+    ) -> LinkManyResult:
+        """``link`` for many, in batches of 500; of edges with one key the last counts.
+
+        One bad edge never takes its neighbours along: the result lists what was linked and what failed, and why.
+        Cancelling keeps the batches already recorded. Raises GraphWriterRequiredError.
+        """
+        return await link.link_many(self._deps, scope, edges, progress)
 
     async def unlink(self, scope: Scope, from_id: UUID | None, to_id: UUID | None, relation_type: str) -> None:
         """Remove one edge; an edge that is not there is no error. Raises as ``link`` for its arguments."""

@@ -27,7 +27,7 @@ from brain_async.model.requests import (
     FindObjectsRequest,
     SearchRequest,
 )
-from brain_async.model.results import LinkHit, PutManyResult, ResultSet, RichObject, SearchPage
+from brain_async.model.results import LinkHit, LinkManyResult, PutManyResult, ResultSet, RichObject, SearchPage
 from brain_async.model.scope import Scope
 from brain_async.model.session_state import decode_session_state, encode_session_state
 
@@ -261,6 +261,12 @@ class Session:
         """Link two first-class objects."""
         meta = EdgeMeta(note=note, status=status, role=role, confidence=confidence, evidence_id=evidence_id)
         return await self._engine.link(self.scope, from_id, to_id, relation_type, meta)
+
+    async def link_many(
+        self, edges: Sequence[Edge], *, progress: Callable[[int, int], object] | None = None
+    ) -> LinkManyResult:
+        """Link many, in batches."""
+        return await self._engine.link_many(self.scope, edges, progress=progress)
 
     async def unlink(self, from_id: UUID | None, to_id: UUID | None, relation_type: str) -> None:
         """Remove one edge."""

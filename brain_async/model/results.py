@@ -21,7 +21,9 @@ __all__ = [
     "ExpandMode",
     "Explanation",
     "HitExplanation",
+    "LinkFailure",
     "LinkHit",
+    "LinkManyResult",
     "Missing",
     "OutcomeStatus",
     "PutFailure",
@@ -207,6 +209,28 @@ class PutManyResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         """Whether everything was stored."""
+        return not self.failures
+
+
+class LinkFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """One edge of link_many that is not in the graph; ``recorded`` when the ledger holds it all the same."""
+
+    index: int
+    code: str
+    message: str
+    field: str = ""
+    recorded: bool = False
+
+
+class LinkManyResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What link_many did: the edges linked, in input order, and what failed and why."""
+
+    edges: tuple[Edge, ...] = ()
+    failures: tuple[LinkFailure, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was linked."""
         return not self.failures
 
 

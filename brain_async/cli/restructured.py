@@ -104,7 +104,8 @@ class _Renderer:
         from docutils import nodes
 
         if isinstance(node, nodes.Text):
-            return str(node)
+            # docutils keeps escaped characters as NUL and the character; astext gives the character alone.
+            return node.astext()
         if isinstance(node, nodes.problematic):
             return _ROLE.sub(lambda role: role[1] or role[2], node.astext())
         if isinstance(node, nodes.substitution_reference):

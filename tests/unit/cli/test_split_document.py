@@ -252,3 +252,10 @@ def test_a_long_document_is_read_in_linear_time(media_type: MediaType) -> None:
 @pytest.mark.parametrize("media_type", MEDIA_TYPES)
 def test_deep_nesting_is_survived(text: str, media_type: MediaType) -> None:
     split_document(text, media_type=media_type)
+
+
+def test_escaped_characters_of_restructured_text_lose_their_backslash_and_hold_no_nul() -> None:
+    text = "Title\n=====\n\nWrite \\*args and `a\\b <https://x.test>`_ and |sub|.\n\n.. |sub| replace:: x\\*y\n"
+    (section,) = split_document(text, media_type="text/x-rst")
+    assert "\x00" not in section.content
+    assert section.content == "Write *args and ab and x*y."

@@ -17,7 +17,7 @@ from brain_async.errors import (
     SearchIndexNotReadyError,
 )
 
-__all__ = ["RETRYABLE", "STALE_LEXICAL_INDEX", "translated"]
+__all__ = ["DRIVER_ERRORS", "RETRYABLE", "STALE_LEXICAL_INDEX", "translated"]
 
 STALE_LEXICAL_INDEX = "BRN01"
 """The SQLSTATE with which the search functions refuse to answer from a lexical index that may have lost rows."""
@@ -31,6 +31,16 @@ _MISSING_SCHEMA = (
     asyncpg.UndefinedColumnError,
     asyncpg.InvalidSchemaNameError,
 )
+DRIVER_ERRORS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that broke at an unlucky moment
+    OSError,
+    EOFError,
+    UnicodeEncodeError,
+)
+"""What asyncpg and the socket below it raise."""
+
 _DIMENSIONS = re.compile(r"expected (\d+) dimensions, not (\d+)")
 
 
@@ -59,5 +69,5 @@ def translated() -> Iterator[None]:
     """Raise the library's error for what asyncpg or the socket raises. Cancellation and the library's own errors pass."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, EOFError, UnicodeEncodeError) as error:
+    except DRIVER_ERRORS as error:
         raise _translate(error) from error

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -60,6 +61,19 @@ where (e.from_id, e.to_id, e.relation_type, e.namespace_id)
     = (live.from_id, live.to_id, live.relation_type, live.namespace_id)
 """
 
+REMOVE_OBJECT_SQL = """
+update brain_edges e set removed_at = $3
+from (
+    select e.from_id, e.to_id, e.relation_type, e.namespace_id
+    from brain_edges e
+    where (e.from_id = $2 or e.to_id = $2) and e.removed_at is null and ($1::uuid is null or e.namespace_id = $1)
+    order by e.from_id, e.to_id, e.relation_type, e.namespace_id
+    for update of e
+) live
+where (e.from_id, e.to_id, e.relation_type, e.namespace_id)
+    = (live.from_id, live.to_id, live.relation_type, live.namespace_id)
+"""
+
 # "with ties": an unrestricted scope can see one key in several namespaces, and the next page starts after the key.
 SCAN_SQL = """
 select * from brain_edges
@@ -80,7 +94,7 @@ def _owned(scope: Scope, edge: Edge) -> Edge:
 
 def _recorded(edge: Edge, known_created_at: datetime | None, now: datetime) -> Edge:
     """``edge`` with the times it is recorded with: its own where given, else those of the known edge and of now."""
-    created = edge.meta.created_at or known_created_at or now
+    created = edge.meta.created_at or known_created_at or edge.meta.updated_at or now
     updated = edge.meta.updated_at or (created if known_created_at is None else now)
     times = {"created_at": created.astimezone(UTC), "updated_at": updated.astimezone(UTC)}
     return msgspec.structs.replace(edge, meta=msgspec.structs.replace(edge.meta, **times))
@@ -165,6 +179,15 @@ class PostgresEdgeLedger:
 
         if keys:
             await retrying(once)
+
+    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        """As in the port."""
+
+        async def once() -> None:
+            async with self._connections.transaction() as connection:
+                await connection.execute(REMOVE_OBJECT_SQL, scope.namespace_id, object_id, at)
+
+        await retrying(once)
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
         """As in the port."""

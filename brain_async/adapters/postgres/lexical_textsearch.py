@@ -6,6 +6,7 @@ scores differ a little from the portable backend's. Scores are rounded to 1e-6, 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from brain_async.adapters.postgres.filters import filter_arguments
@@ -21,7 +22,7 @@ TEXTSEARCH_INDEX = "brain_objects_bm25"
 
 TEXTSEARCH_SQL = """
 select * from brain_search_textsearch(
-    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13)
+    $1, $2::text[], $3::float8[], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[]::jsonb[], $14::text::jsonb, $15)
 """
 
 
@@ -35,5 +36,18 @@ def create_textsearch_index(*, concurrently: bool) -> str:
 
 def textsearch_statement(scope: Scope, query: str, filters: Filters, *, k: int) -> tuple[str, list[Any]] | None:
     """(sql, arguments) of the channel, or None when the query has no term."""
-    words = [encode_term(term) for term in index_terms(clean_query(query))]
-    return (TEXTSEARCH_SQL, [" ".join(words), k, *filter_arguments(scope, filters)]) if words else None
+    repeats = Counter(encode_term(term) for term in index_terms(clean_query(query)))
+    if not repeats:
+        return None
+    groups: dict[int, list[str]] = {}
+    for word, count in repeats.items():
+        if count > 1:
+            groups.setdefault(count - 1, []).append(word)
+    repeated = [" ".join(words) for words in groups.values()]
+    return TEXTSEARCH_SQL, [
+        " ".join(repeats),
+        repeated,
+        [float(weight) for weight in groups],
+        k,
+        *filter_arguments(scope, filters),
+    ]

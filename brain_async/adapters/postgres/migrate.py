@@ -9,6 +9,8 @@ import re
 from importlib.resources import files
 from typing import Literal
 
+import anyio
+import anyio.to_thread
 import asyncpg
 
 from brain_async.adapters.postgres.filters import filter_snippets
@@ -17,7 +19,7 @@ from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connection
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
 
-__all__ = ["BackendName", "LexicalChoice", "choose_backend", "create_vector_index", "migrate", "read_sql"]
+__all__ = ["BackendName", "LexicalChoice", "choose_backend", "create_vector_index", "migrate"]
 
 BackendName = Literal["pg_textsearch", "portable"]
 LexicalChoice = Literal["auto", "pg_textsearch", "portable"]
@@ -29,8 +31,8 @@ _TRUSTED_TEXTSEARCH = (1, 3, 1)
 _PACKAGE = "brain_async.adapters.postgres"
 
 
-def read_sql(name: str, dimension: int) -> str:
-    """A packaged ``.sql`` file with its ``{{...}}`` filled in, from constants and the dimension alone."""
+def _migrations(dimension: int) -> list[tuple[int, str]]:
+    """Number and SQL of each packaged migration, its ``{{...}}`` filled in from constants and the dimension alone."""
     snippets = filter_snippets() | {
         "dimension": str(int(dimension)),
         "indexed": "true" if dimension <= MAX_INDEXED_DIMENSION else "false",
@@ -38,13 +40,12 @@ def read_sql(name: str, dimension: int) -> str:
         "approximate_max_k": str(APPROXIMATE_MAX_K),
         "scored": SCORED,
     }
-    text = (files(_PACKAGE) / name).read_text("utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: snippets[match[1]], text)
-
-
-def _migrations() -> list[tuple[int, str]]:
-    names = sorted(each.name for each in (files(_PACKAGE) / "migrations").iterdir() if each.name.endswith(".sql"))
-    return [(int(name.split("_")[0]), f"migrations/{name}") for name in names]
+    scripts = sorted((each for each in (files(_PACKAGE) / "migrations").iterdir()), key=lambda each: each.name)
+    return [
+        (int(script.name[:4]), re.sub(r"\{\{(\w+)\}\}", lambda match: snippets[match[1]], script.read_text("utf-8")))
+        for script in scripts
+        if script.name.endswith(".sql")
+    ]
 
 
 async def create_vector_index(connection: Connection, dimension: int) -> None:
@@ -69,7 +70,7 @@ async def _ensure_extension(connection: Connection, name: str) -> bool:
         "select quote_ident(coalesce(to_regnamespace('public')::text, current_schema()))"
     )
     try:
-        async with connection.transaction():
+        async with connection.savepoint():
             await connection.execute(f"create extension if not exists {name} schema {schema}")
     except asyncpg.PostgresError as error:
         if name != "pg_textsearch":
@@ -138,6 +139,7 @@ async def migrate(connections: Connections, dimension: int, wanted: LexicalChoic
     """
     if not 0 < dimension <= MAX_DIMENSION:
         raise InvalidInputError(f"dimension must be 1 to {MAX_DIMENSION}, not {dimension}", field="dimension")
+    known = await anyio.to_thread.run_sync(_migrations, dimension)
     async with connections.transaction() as connection:
         await connection.execute("select pg_advisory_xact_lock($1)", _LOCK_KEY, timeout=UNBOUNDED)
         await _require_extensions(connection)
@@ -146,12 +148,11 @@ async def migrate(connections: Connections, dimension: int, wanted: LexicalChoic
             " (version int primary key, applied_at timestamptz not null default now())"
         )
         applied = {row["version"] for row in await connection.fetch("select version from brain_migrations")}
-        known = _migrations()
         if newer := applied - {version for version, _ in known}:
             raise BackendError(f"the database is at version {max(newer)}, newer than this library: upgrade brain-async")
-        for version, name in known:
+        for version, script in known:
             if version not in applied:
-                await connection.execute(read_sql(name, dimension), timeout=UNBOUNDED)
+                await connection.execute(script, timeout=UNBOUNDED)
                 await connection.execute("insert into brain_migrations (version) values ($1)", version)
         stored = await connection.fetchval(
             "with added as (insert into brain_settings values ('dimension', $1) on conflict do nothing)"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import anyio
 import asyncpg
 
-from brain_async.adapters.postgres.errors import translated
+from brain_async.adapters.postgres.errors import DRIVER_ERRORS, translated
 from brain_async.errors import ClosedError, EventLoopMismatchError, PoolExhaustedError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
 
 __all__ = ["UNBOUNDED", "Connection", "Connections", "create_pool"]
+
+_ROLLBACK_SECONDS = 5.0
 
 UNBOUNDED = 86_400.0
 """Seconds given to statements that build or move a lot."""
@@ -49,9 +52,31 @@ class Connection:
         """The first column of the first row, or None."""
         return await self._driver.fetchval(sql, *arguments, timeout=self._timeout)
 
-    def transaction(self) -> AbstractAsyncContextManager[Any]:
-        """A READ COMMITTED transaction, or a savepoint in one."""
-        return self._driver.transaction(isolation="read_committed")
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """A READ COMMITTED transaction, rolled back also when the caller is cancelled.
+
+        asyncpg's own would be interrupted in its rollback by a cancelled anyio scope, and complain about that.
+        """
+        async with self._block("begin isolation level read committed", "commit", "rollback"):
+            yield
+
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        """A savepoint within a transaction."""
+        async with self._block("savepoint brain", "release savepoint brain", "rollback to savepoint brain"):
+            yield
+
+    @asynccontextmanager
+    async def _block(self, begin: str, commit: str, rollback: str) -> AsyncIterator[None]:
+        try:
+            await self.execute(begin)
+            yield
+            await self.execute(commit)
+        except BaseException:
+            with anyio.move_on_after(_ROLLBACK_SECONDS, shield=True), suppress(*DRIVER_ERRORS):
+                await self.execute(rollback)
+            raise
 
 
 class Connections:
@@ -163,7 +188,7 @@ async def create_pool(
     with translated():
         return await asyncpg.create_pool(
             dsn,
-            min_size=min(1, pool_size),
+            min_size=0,
             max_size=pool_size,
             command_timeout=command_timeout,
             reset=_keep_session,

@@ -250,7 +250,7 @@ async def open_postgres(
 
     Args:
         dsn: as asyncpg takes it.
-        pool_size: connections at most; one is opened now.
+        pool_size: connections at most, opened as needed.
         search_path: schemas to keep the tables in (the first) and to find the extensions in, as SQL writes it.
         transaction_pooler: the dsn leads to a transaction-mode pooler (PgBouncer): no named statements, no session settings.
         command_timeout: seconds a statement may take.

@@ -58,6 +58,7 @@ create table brain_edges (
     removed_at timestamptz,
     primary key (from_id, to_id, relation_type, namespace_id)
 );
+create index brain_edges_to on brain_edges (to_id) where removed_at is null;
 
 -- The dictionary of the trigram channel. Terms are only ever added; the search skips those without a live part.
 create table brain_terms (

@@ -126,8 +126,10 @@ begin
         limit _k;
 end $fn$;
 
+-- The index scores each term once, however often the query repeats it. What the repeats add comes from further
+-- queries, one for the terms of each number of repeats: _repeated[n] counts _weights[n] times more.
 create function brain_search_textsearch(
-    _query text, _k int, {{filter_arguments}}
+    _query text, _repeated text[], _weights float8[], _k int, {{filter_arguments}}
 ) returns setof brain_candidate language plpgsql stable
 set enable_sort = off
 set enable_seqscan = off
@@ -138,6 +140,9 @@ declare
     wanted bigint := _k::bigint + 16;
     found bigint;
     lowest float8;
+    most float8 := 1 + coalesce((select max(w) from unnest(_weights) w), 0);
+    repeated text;
+    weight float8;
     hits brain_candidate[];
 begin
     perform brain_require_lexical();
@@ -161,9 +166,24 @@ begin
         hits := array(
             select row(h.id, h.parent_id, h.title, h.position, h.updated_at, max(h.score))::brain_candidate
             from unnest(hits) h group by h.id, h.parent_id, h.title, h.position, h.updated_at);
+        for repeated, weight in select * from unnest(_repeated, _weights) loop
+            execute format($q$
+                select array_agg(row(h.id, h.parent_id, h.title, h.position, h.updated_at,
+                                     h.score + $3 * coalesce(m.score, 0))::brain_candidate)
+                from unnest($2) h left join (
+                    select x.id, max(round(-x.score::numeric, 6)) as score from (
+                        select o.id, bm25_get_current_score() as score
+                        from brain_objects o
+                        where (o.id = any(array(select u.id from unnest($2) u))) is true
+                        order by o.lex <@> to_bm25query($1, 'brain_objects_bm25')
+                        limit %s) x
+                    where x.score < 0 group by x.id) m using (id)
+                $q$, 2 * cardinality(hits) + 16)
+            into hits using repeated, hits, weight;
+        end loop;
         -- Full only when the last of the k is strictly better than the last row read: otherwise a tie could have been cut.
         exit when found < wanted or lowest >= 0;
-        exit when (select round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
+        exit when (select most * round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
         wanted := wanted * 4;
     end loop;
     return query select * from unnest(hits) h order by h.score desc, h.updated_at desc, h.id limit _k;

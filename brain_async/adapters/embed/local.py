@@ -33,7 +33,7 @@ _POOL_TOKENS = 4_096
 class LocalEmbedder:
     """256-dimensional embeddings from static token vectors: the mean of a text's tokens, scaled to length 1.
 
-    Deterministic, about 0.1 ms for a query. Every text has tokens of its own, as unknown characters fall back to
+    Deterministic, below 0.1 ms for a query. Every text has tokens of its own, as unknown characters fall back to
     their bytes; a text without any token (or whose tokens cancel out) gets the vector of the unknown token, never zero
     or NaN. Raises EmbedderError for text that is not valid Unicode (lone surrogates).
 

@@ -27,6 +27,7 @@ __all__ = ["LexicalIndex"]
 _POLL_SECONDS = 0.1
 
 _LEASE_SECONDS = 900.0
+_RELEASE_SECONDS = 5.0
 
 _TAKE_LEASE = """
 update brain_lex_state set
@@ -78,10 +79,16 @@ group by o.doc, o.namespace_id, t.term, o.lex_len;
 create index brain_postings_key on brain_postings (key, doc) include (tf, length);
 """
 
+# What runs outside a transaction names things with their schema, as a search_path may be local to transactions.
+_TABLE = """
+select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.oid = 'brain_objects'::regclass
+"""
+
 # A build that was cut short leaves an invalid index, under this name or one that begins with it.
 _INDEXES = """
-select i.indexrelid::regclass::text as name, i.indisvalid and c.relname = $1 as usable
-from pg_index i join pg_class c on c.oid = i.indexrelid
+select format('%I.%I', n.nspname, c.relname) as name, i.indisvalid and c.relname = $1 as usable
+from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
 where i.indrelid = 'brain_objects'::regclass and starts_with(c.relname, $1)
 """
 
@@ -201,8 +208,9 @@ class LexicalIndex:
                     await self._install_triggers(connection, await self._read_backend(connection))
                 await self._build(connection, concurrently=True)
             except BaseException:
-                with anyio.CancelScope(shield=True), suppress(BrainError), translated():
-                    await connection.execute(_DROP_LEASE, timeout=5)
+                with anyio.move_on_after(_RELEASE_SECONDS, shield=True), suppress(BrainError), translated():
+                    async with self._connections.begin(connection):
+                        await connection.execute(_DROP_LEASE)
                 raise
             return True
 
@@ -218,6 +226,7 @@ class LexicalIndex:
         memory = {"maintenance_work_mem": self._maintenance_work_mem}
         async with self._connections.begin(connection):
             backend = await self._read_backend(connection)
+            table = await connection.fetchval(_TABLE)
             indexes = await connection.fetch(_INDEXES, TEXTSEARCH_INDEX)
         if backend == "portable":
             async with self._connections.begin(connection, **memory):
@@ -226,7 +235,8 @@ class LexicalIndex:
                 await connection.execute(_BUILT)
             for index in indexes:
                 await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
-            await connection.execute("analyze brain_postings", timeout=UNBOUNDED)
+            async with self._connections.begin(connection):
+                await connection.execute("analyze brain_postings", timeout=UNBOUNDED)
             return
         for index in indexes:
             if not index["usable"]:
@@ -235,10 +245,10 @@ class LexicalIndex:
         if usable:
             await connection.execute(f"reindex index concurrently {usable[0]}", timeout=UNBOUNDED)
         elif concurrently:
-            await connection.execute(create_textsearch_index(concurrently=True), timeout=UNBOUNDED)
+            await connection.execute(create_textsearch_index(table, concurrently=True), timeout=UNBOUNDED)
         else:
             async with self._connections.begin(connection, **memory):
-                await connection.execute(create_textsearch_index(concurrently=False), timeout=UNBOUNDED)
+                await connection.execute(create_textsearch_index(table, concurrently=False), timeout=UNBOUNDED)
         async with self._connections.begin(connection):
             await connection.execute(_BUILT)
             await connection.execute("insert into brain_lex_marker values (true) on conflict do nothing")

@@ -1,7 +1,8 @@
 """The lexical channel by the pg_textsearch extension.
 
 Its statistics (document frequency, mean length) are those of all namespaces together, and it stores lengths quantised, so
-scores differ a little from the portable backend's. Scores are rounded to 1e-6, so that equal texts tie.
+scores differ a little from the portable backend's. Scores are rounded to 1e-6, so that equal texts tie. A query that repeats
+words is answered from the best by its distinct words, scored anew with the repeats.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
 
-__all__ = ["TEXTSEARCH_INDEX", "TEXTSEARCH_SQL", "create_textsearch_index", "textsearch_statement"]
+__all__ = ["TEXTSEARCH_INDEX", "TEXTSEARCH_SQL", "TIE_LIMIT", "create_textsearch_index", "textsearch_statement"]
 
 TEXTSEARCH_INDEX = "brain_objects_bm25"
+
+TIE_LIMIT = 1_000
+"""Parts read beyond k to find all that tie with the k-th: of more equals, as a single very common word can have, those the
+index gives first are ordered by time and id."""
 
 TEXTSEARCH_SQL = """
 select * from brain_search_textsearch(
@@ -26,10 +31,10 @@ select * from brain_search_textsearch(
 """
 
 
-def create_textsearch_index(*, concurrently: bool) -> str:
-    """The statement that builds the index over ``lex``; concurrently means that writers go on meanwhile."""
+def create_textsearch_index(table: str, *, concurrently: bool) -> str:
+    """The statement that builds the index on ``table`` (as SQL writes it); concurrently means that writers go on."""
     return (
-        f"create index {'concurrently ' if concurrently else ''}{TEXTSEARCH_INDEX} on brain_objects"
+        f"create index {'concurrently ' if concurrently else ''}{TEXTSEARCH_INDEX} on {table}"
         " using bm25 (lex) with (text_config = 'simple', k1 = 1.2, b = 0.75)"
     )
 

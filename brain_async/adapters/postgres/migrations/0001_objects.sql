@@ -32,7 +32,8 @@ create table brain_objects (
 -- The text goes out of line before the vector does: an exact scan then reads the main table alone.
 alter table brain_objects alter column embedding set storage main;
 
-create index brain_objects_kind on brain_objects (namespace_id, kind) where deleted_at is null;
+create index brain_objects_parts on brain_objects (namespace_id, kind) where live;
+create index brain_objects_parents on brain_objects (namespace_id, kind) where parent_id is null and deleted_at is null;
 create index brain_objects_child on brain_objects (parent_id, position, id) where parent_id is not null;
 create index brain_objects_properties on brain_objects using gin (properties jsonb_path_ops);
 create index brain_objects_terms on brain_objects using gin (terms) where live;

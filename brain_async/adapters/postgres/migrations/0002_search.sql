@@ -34,24 +34,35 @@ create function brain_search_vector(
 set plan_cache_mode = force_custom_plan
 set jit = off
 set hnsw.iterative_scan = relaxed_order
-set hnsw.ef_search = 100
+set hnsw.ef_search = 200
 as $fn$
 declare
     query halfvec := _query::halfvec;
     in_scope bigint;
+    matching uuid[];
     hits brain_candidate[];
 begin
     if _k <= {{approximate_max_k}} and {{indexed}} then
         select coalesce(sum(c.parts), 0) into in_scope
         from brain_part_counts c where _namespace is null or c.namespace_id = _namespace;
         if in_scope > {{exact_parts}} and {{restricted}} then
-            select count(*) into in_scope from (
-                select from brain_objects o
+            select array_agg(c.id), count(*) into matching, in_scope from (
+                select o.id from brain_objects o
                 where o.live and o.embedding is not null and {{filters}}
-                limit {{exact_parts}} + 1) capped;
+                limit {{exact_parts}} + 1) c;
+            if in_scope <= {{exact_parts}} then
+                return query
+                    select e.id, e.parent_id, e.title, e.position, e.updated_at, 1 - e.distance from (
+                        select o.id, o.parent_id, o.title, o.position, o.updated_at,
+                               (o.embedding <=> query) + 0 as distance
+                        from brain_objects o where o.id = any(matching)) e
+                    order by e.distance, e.updated_at desc, e.id
+                    limit _k;
+                return;
+            end if;
         end if;
         if in_scope > {{exact_parts}} then
-            perform set_config('hnsw.ef_search', greatest(100, least(1000, 2 * _k))::text, true);
+            perform set_config('hnsw.ef_search', greatest(200, least(1000, 3 * _k))::text, true);
             select array_agg(row(h.id, h.parent_id, h.title, h.position, h.updated_at, 1 - h.distance)::brain_candidate)
             into hits from (
                 select o.id, o.parent_id, o.title, o.position, o.updated_at, o.embedding <=> query as distance
@@ -86,29 +97,40 @@ as $fn$
 declare
     word text;
     word_number int;
+    threshold real;
     nearest record;
-    kept int;
+    kept text[];
+    kept_similarities real[];
     near_terms text[] := '{}';
     near_words int[] := '{}';
     near_similarities real[] := '{}';
 begin
     for word, word_number in select * from unnest(_words) with ordinality loop
-        kept := 0;
-        for nearest in
-            select d.term, similarity(d.term, word) as closeness
-            from (select distinct t.term from brain_terms t
-                  where t.term % word and (_namespace is null or t.namespace_id = _namespace)) d
-            order by closeness desc, d.term collate "C"
-        loop
-            continue when not exists (
-                select from brain_objects o
-                where o.live and o.terms @> array[nearest.term] and (_namespace is null or o.namespace_id = _namespace));
-            near_terms := near_terms || nearest.term;
-            near_words := near_words || word_number;
-            near_similarities := near_similarities || nearest.closeness;
-            kept := kept + 1;
-            exit when kept = 3;
+        -- Three alive terms above the higher threshold are the three nearest; looking there first spares the index
+        -- thousands of terms that only share a prefix.
+        foreach threshold in array array[0.6, 0.3] loop
+            perform set_config('pg_trgm.similarity_threshold', threshold::text, true);
+            kept := '{}';
+            kept_similarities := '{}';
+            for nearest in
+                select d.term, similarity(d.term, word) as closeness
+                from (select distinct t.term from brain_terms t
+                      where t.term % word and (_namespace is null or t.namespace_id = _namespace)) d
+                order by closeness desc, d.term collate "C"
+            loop
+                continue when not exists (
+                    select from brain_objects o
+                    where o.live and o.terms @> array[nearest.term]
+                    and (_namespace is null or o.namespace_id = _namespace));
+                kept := kept || nearest.term;
+                kept_similarities := kept_similarities || nearest.closeness;
+                exit when cardinality(kept) = 3;
+            end loop;
+            exit when cardinality(kept) = 3;
         end loop;
+        near_terms := near_terms || kept;
+        near_words := near_words || array_fill(word_number, array[cardinality(kept)]);
+        near_similarities := near_similarities || kept_similarities;
     end loop;
     if near_terms = '{}' then
         return;
@@ -126,8 +148,8 @@ begin
         limit _k;
 end $fn$;
 
--- The index scores each term once, however often the query repeats it. What the repeats add comes from further
--- queries, one for the terms of each number of repeats: _repeated[n] counts _weights[n] times more.
+-- The index scores each term once, however often the query repeats it: the best by that score are scored anew with what
+-- the repeats add, _repeated[n] counting _weights[n] times more.
 create function brain_search_textsearch(
     _query text, _repeated text[], _weights float8[], _k int, {{filter_arguments}}
 ) returns setof brain_candidate language plpgsql stable
@@ -140,7 +162,6 @@ declare
     wanted bigint := _k::bigint + 16;
     found bigint;
     lowest float8;
-    most float8 := 1 + coalesce((select max(w) from unnest(_weights) w), 0);
     repeated text;
     weight float8;
     hits brain_candidate[];
@@ -166,25 +187,21 @@ begin
         hits := array(
             select row(h.id, h.parent_id, h.title, h.position, h.updated_at, max(h.score))::brain_candidate
             from unnest(hits) h group by h.id, h.parent_id, h.title, h.position, h.updated_at);
-        for repeated, weight in select * from unnest(_repeated, _weights) loop
-            execute format($q$
-                select array_agg(row(h.id, h.parent_id, h.title, h.position, h.updated_at,
-                                     h.score + $3 * coalesce(m.score, 0))::brain_candidate)
-                from unnest($2) h left join (
-                    select x.id, max(round(-x.score::numeric, 6)) as score from (
-                        select o.id, bm25_get_current_score() as score
-                        from brain_objects o
-                        where (o.id = any(array(select u.id from unnest($2) u))) is true
-                        order by o.lex <@> to_bm25query($1, 'brain_objects_bm25')
-                        limit %s) x
-                    where x.score < 0 group by x.id) m using (id)
-                $q$, 2 * cardinality(hits) + 16)
-            into hits using repeated, hits, weight;
-        end loop;
         -- Full only when the last of the k is strictly better than the last row read: otherwise a tie could have been cut.
         exit when found < wanted or lowest >= 0;
-        exit when (select most * round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
+        exit when (select round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
+        exit when wanted > _k + {{tie_limit}};
         wanted := wanted * 4;
+    end loop;
+    -- From the text, 0.3 ms a row: few queries repeat a word, and the index cannot be asked for a row.
+    for repeated, weight in select * from unnest(_repeated, _weights) loop
+        execute $q$
+            select array_agg(row(h.id, h.parent_id, h.title, h.position, h.updated_at,
+                h.score - $3 * round((o.lex <@> to_bm25query($1, 'brain_objects_bm25'))::numeric, 6))::brain_candidate)
+            from (select * from unnest($2) order by score desc, updated_at desc, id limit $4) h
+            join brain_objects o on o.id = h.id
+            $q$
+        into hits using repeated, hits, weight, _k + 16;
     end loop;
     return query select * from unnest(hits) h order by h.score desc, h.updated_at desc, h.id limit _k;
 end $fn$;

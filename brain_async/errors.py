@@ -41,7 +41,7 @@
     │   └── ClosedError
     └── BackendError                           a store, graph, ledger or embedder failed; cause chained
         ├── BackendTimeoutError
-        ├── PoolExhaustedError
+        │   └── PoolExhaustedError
         ├── EmbedderError
         ├── RerankerError
         ├── GraphEnsureError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -12,6 +11,7 @@ from brain_async import (
     BackendError,
     EngineConfig,
     ObjectNotFoundError,
+    SearchContext,
     SearchRequest,
 )
 from brain_async.model.object import NIL_UUID
@@ -153,18 +153,16 @@ async def test_reciprocal_ranks_are_added_with_equal_weights(engine_world: World
 
 
 async def test_explain_works_here_too(engine_world: World) -> None:
-    session = engine_world.session()
+    engine, scope, context = engine_world.engine(), engine_world.scope, SearchContext(engine_world.namespace)
+    session = engine.session(context=context)
     await put_family(session, [{"title": "manual", "content": "x"}])
     other, _ = await put_family(session, ["salt"])
-    request = SearchRequest(query="manual", explain=True, explain_ids=[other.key])
-    page = await session._engine.find_exact(session.scope, request, session.context)
+    page = await engine.find_exact(scope, SearchRequest(query="manual", explain=True, explain_ids=[other.key]), context)
     (explained,) = page.objects[0].explain
     assert explained.boost == 10.0
     assert page.explanation is not None
     assert [missing.id for missing in page.explanation.missing] == [other.key]
-    by_id: Any = await session._engine.find_exact(
-        session.scope, SearchRequest(query=str(UUID(int=other.key.int)), explain=True), session.context
-    )
+    by_id = await engine.find_exact(scope, SearchRequest(query=str(other.key), explain=True), context)
     assert [rank.channel for rank in by_id.objects[0].explain[0].channels] == ["id"]
 
 

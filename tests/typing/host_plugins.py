@@ -1,0 +1,23 @@
+"""Embedders and the conversation's state satisfy their ports, signature by signature: checked by mypy, never run."""
+
+from __future__ import annotations
+
+from brain_async import SearchContext
+from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder
+from brain_async.ports.host import QueryEmbedder
+from brain_async.ports.paging import ResultSetStore
+
+
+def local_embedder(embedder: LocalEmbedder) -> QueryEmbedder:
+    return embedder
+
+
+def http_embedder(embedder: HttpEmbedder) -> QueryEmbedder:
+    return embedder
+
+
+def cached_embedder(embedder: CachedEmbedder) -> QueryEmbedder:
+    return embedder
+
+
+result_set_store: ResultSetStore = SearchContext()

@@ -1,0 +1,23 @@
+"""The Postgres adapters satisfy their ports, signature by signature: checked by mypy, never run."""
+
+from __future__ import annotations
+
+from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore
+from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.testing.subjects import CheckedKindStore, CheckedStore
+
+
+def store_ports(store: PostgresStore) -> None:
+    object_reader: ObjectReader = store
+    object_writer: ObjectWriter = store
+    kind_reader: KindReader = store
+    kind_writer: KindWriter = store
+    part_searcher: PartSearcher = store
+    checked_store: CheckedStore = store
+    checked_kind_store: CheckedKindStore = store
+    del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
+
+
+def ledger_port(ledger: PostgresEdgeLedger) -> EdgeLedger:
+    return ledger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
@@ -57,14 +57,18 @@ def distributions_corpus(distributions: Sequence[Distribution], *, namespace_id:
     return CorpusBatch(tuple(objects), tuple(edges))
 
 
-def files_corpus(files: Sequence[SourceFile], *, namespace_id: UUID | None) -> CorpusBatch:
+def files_corpus(
+    files: Sequence[SourceFile], *, namespace_id: UUID | None, known_paths: Iterable[Path] = ()
+) -> CorpusBatch:
     """Documents with their sections, and a ``references`` edge for each relative link from one of ``files`` to another.
 
-    The note of an edge is the label of the link. A link without suffix, as Sphinx writes them, finds the file with one.
+    Links may also lead to ``known_paths``, files whose documents are stored already. The note of an edge is the label of
+    the link. A link without suffix, as Sphinx writes them, finds the file with one.
     """
     objects: list[Object] = []
     edges: list[Edge] = []
-    ids = {file.path: object_id(namespace_id, DOCUMENT, _path_text(file.path)) for file in files}
+    paths = [*(file.path for file in files), *known_paths]
+    ids = {path: object_id(namespace_id, DOCUMENT, _path_text(path)) for path in paths}
     for file in files:
         objects += _document(file, ids[file.path], namespace_id)
         linked: dict[UUID, str] = {}

@@ -56,6 +56,7 @@ KINDS: tuple[KindSpec, ...] = (
             _string("homepage", "Address of its home page, else of its source."),
             _string("requires_python", "Python versions it runs on.", ">=3.11"),
             _string("keywords", "Its keywords, joined by a comma and a blank."),
+            _string("checksum", "Of its metadata and README, 16 hex digits: equal when nothing changed."),
             _number("sections", "How many sections it has."),
         ),
     ),

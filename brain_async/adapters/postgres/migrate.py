@@ -15,7 +15,7 @@ import asyncpg
 
 from brain_async.adapters.postgres.filters import filter_snippets
 from brain_async.adapters.postgres.lexical_portable import SCORED
-from brain_async.adapters.postgres.lexical_textsearch import TIE_LIMIT
+from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
@@ -41,6 +41,7 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "approximate_max_k": str(APPROXIMATE_MAX_K),
         "scored": SCORED,
         "tie_limit": str(TIE_LIMIT),
+        "direct_parts": str(DIRECT_PARTS),
     }
     scripts = sorted((each for each in (files(_PACKAGE) / "migrations").iterdir()), key=lambda each: each.name)
     return [

@@ -167,33 +167,53 @@ declare
     hits brain_candidate[];
 begin
     perform brain_require_lexical();
-    loop
-        -- Dynamic, since a prepared plan recomputes the score of every row from its text; "is true" keeps the
-        -- planner from leaving the BM25 index for another one, under which the current score is undefined.
-        execute format($q$
-            select count(*), max(x.score),
-                   array_agg(row(x.id, x.parent_id, x.title, x.position, x.updated_at,
-                                 round(-x.score::numeric, 6))::brain_candidate) filter (where x.score < 0)
+    if _namespace is not null and {{direct_parts}} >= (
+        select coalesce(sum(c.parts), 0) from brain_part_counts c where c.namespace_id = _namespace)
+    then
+        -- A scan of the index would read the hits of all other namespaces to fill the page of a small one.
+        execute $q$
+            select array_agg(row(x.id, x.parent_id, x.title, x.position, x.updated_at,
+                                 round(-x.score::numeric, 6))::brain_candidate)
             from (
-                select o.id, o.parent_id, o.title, o.position, o.updated_at, bm25_get_current_score() as score
+                select o.id, o.parent_id, o.title, o.position, o.updated_at,
+                       o.lex <@> to_bm25query($1, 'brain_objects_bm25') as score
                 from brain_objects o
-                where {{bound_filters}}
-                order by o.lex <@> to_bm25query($1, 'brain_objects_bm25')
-                limit %s) x
-            $q$, wanted)
-        into found, lowest, hits
+                where o.live and o.namespace_id = $2 and {{bound_filters}}
+                    and string_to_array(o.lex, ' ') && string_to_array($1, ' ')
+                offset 0) x
+            where x.score < 0
+            $q$
+        into hits
         using _query, {{filter_names}};
-        -- The index can return a row twice while it is being written to.
-        hits := array(
-            select row(h.id, h.parent_id, h.title, h.position, h.updated_at, max(h.score))::brain_candidate
-            from unnest(hits) h group by h.id, h.parent_id, h.title, h.position, h.updated_at);
-        -- Full only when the last of the k is strictly better than the last row read: otherwise a tie could have been cut.
-        exit when found < wanted or lowest >= 0;
-        exit when (select round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
-        exit when wanted > _k + {{tie_limit}};
-        wanted := wanted * 4;
-    end loop;
-    -- From the text, 0.3 ms a row: few queries repeat a word, and the index cannot be asked for a row.
+    else
+        loop
+            -- Dynamic, since a prepared plan recomputes the score of every row from its text; "is true" keeps the
+            -- planner from leaving the BM25 index for another one, under which the current score is undefined.
+            execute format($q$
+                select count(*), max(x.score),
+                       array_agg(row(x.id, x.parent_id, x.title, x.position, x.updated_at,
+                                     round(-x.score::numeric, 6))::brain_candidate) filter (where x.score < 0)
+                from (
+                    select o.id, o.parent_id, o.title, o.position, o.updated_at, bm25_get_current_score() as score
+                    from brain_objects o
+                    where {{bound_filters}}
+                    order by o.lex <@> to_bm25query($1, 'brain_objects_bm25')
+                    limit %s) x
+                $q$, wanted)
+            into found, lowest, hits
+            using _query, {{filter_names}};
+            -- The index can return a row twice while it is being written to.
+            hits := array(
+                select row(h.id, h.parent_id, h.title, h.position, h.updated_at, max(h.score))::brain_candidate
+                from unnest(hits) h group by h.id, h.parent_id, h.title, h.position, h.updated_at);
+            -- Full only when the last of the k is strictly better than the last row read: otherwise a tie could have been cut.
+            exit when found < wanted or lowest >= 0;
+            exit when (select round(-lowest::numeric, 6) < h.score from unnest(hits) h order by h.score desc offset _k - 1 limit 1);
+            exit when wanted > _k + {{tie_limit}};
+            wanted := wanted * 4;
+        end loop;
+    end if;
+    -- From the text: few queries repeat a word, and the index cannot be asked for a row.
     for repeated, weight in select * from unnest(_repeated, _weights) loop
         execute $q$
             select array_agg(row(h.id, h.parent_id, h.title, h.position, h.updated_at,
@@ -213,6 +233,7 @@ create function brain_search_portable(
 ) returns setof brain_candidate language plpgsql stable
 set plan_cache_mode = force_custom_plan
 set jit = off
+set work_mem = '64MB'
 as $fn$
 declare
     total float8;

@@ -99,10 +99,11 @@ def show_ingest(done: Ingest) -> None:
     console.print(
         Text(
             f"{done.written} objects written, {done.removed} removed · {done.linked} links written, {done.unlinked} removed"
-            f" · {done.seconds:.1f} s · {done.home}",
+            f" · {done.seconds:.1f} s",
             style="dim",
         )
     )
+    console.print(Text(f"in {done.home}", style="dim"), soft_wrap=True)
     _show_list(console, "skipped", [(str(file.path), file.reason) for file in done.skipped])
     _show_list(console, "gone from disk, still stored (use --prune)", [(path, "") for path in done.missing])
     _show_problems(console, done.problems)

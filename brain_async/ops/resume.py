@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.errors import ResultSetIdRequiredError
+from brain_async.errors import ResultSetIdRequiredError, ResultSetNotFoundError
 from brain_async.model.object import NIL_UUID
-from brain_async.model.results import SearchPage, rich_from_object
+from brain_async.model.results import ResultSet, SearchPage, rich_from_object
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, required_result_sets
 from brain_async.ops.deps import Deps
@@ -34,7 +34,7 @@ async def resume(
 
         objects, consumed = await hydrate_page(deps.store, scope, result_set.object_ids[offset:], limit=page_size)
         offset += consumed
-        await result_sets.put_result_set(msgspec.structs.replace(result_set, offset=offset))
+        await _move(result_sets, msgspec.structs.replace(result_set, offset=offset))
         return span.page(
             SearchPage(
                 objects=tuple(rich_from_object(obj, relation=result_set.relations.get(obj.key)) for obj in objects),
@@ -43,3 +43,12 @@ async def resume(
                 total=len(result_set.object_ids),
             )
         )
+
+
+async def _move(result_sets: ResultSetStore, moved: ResultSet) -> None:
+    """Keep the moved offset, unless a search that ran meanwhile has replaced the result set."""
+    try:
+        await result_sets.get_result_set(moved.id)
+    except ResultSetNotFoundError:
+        return
+    await result_sets.put_result_set(moved)

@@ -54,7 +54,9 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
         promoted = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
 
-        objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
+        objects, promoted = await hydrate_promoted(
+            deps.store, scope, promoted, limit=limit, explain=request.explain, entity_filters=filters
+        )
         page = await store_page(
             result_sets,
             await deps.rerank(query, objects),

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from brain_async.model.candidate import Fused, Promoted
+from brain_async.model.filters import Filters
 from brain_async.model.object import Object
 from brain_async.model.results import Evidence, HitExplanation, RichObject, rich_from_object
 from brain_async.model.scope import Scope
@@ -15,6 +16,9 @@ from brain_async.ports.store import ObjectReader
 from brain_async.text import snippet
 
 __all__ = ["hydrate_page", "hydrate_promoted"]
+
+
+NO_FILTERS = Filters()
 
 
 def _evidence(hit: Fused, part: Object) -> Evidence:
@@ -43,12 +47,19 @@ def _batch_sizes(limit: int) -> Iterator[int]:
 
 
 async def hydrate_promoted(
-    reader: ObjectReader, scope: Scope, promoted: Sequence[Promoted], *, limit: int, explain: bool
+    reader: ObjectReader,
+    scope: Scope,
+    promoted: Sequence[Promoted],
+    *,
+    limit: int,
+    explain: bool,
+    entity_filters: Filters = NO_FILTERS,
 ) -> tuple[list[RichObject], list[Promoted]]:
     """(the first ``limit`` visible objects with score and evidence, ``promoted`` without those found invisible).
 
     One statement when all are visible; more, of growing size, to fill the page when some are not. Evidence whose part is
-    no longer visible is left out.
+    no longer visible is left out. The store decides: an object that has become a part is no result of its own, and one that
+    no part earned its place (a graph's node did) must pass ``entity_filters`` as it is stored.
     """
     page: list[RichObject] = []
     kept: list[Promoted] = []
@@ -65,7 +76,7 @@ async def hydrate_promoted(
                 break
             position += 1
             obj = loaded.objects.get(item.id)
-            if obj is None:
+            if obj is None or obj.is_part or (not item.evidence and not entity_filters.matches(obj)):
                 continue
             kept.append(item)
             page.append(

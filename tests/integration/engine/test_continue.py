@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import anyio
 import pytest
 
 from brain_async import (
@@ -16,7 +17,7 @@ from brain_async import (
     Session,
 )
 from brain_async.model.object import NIL_UUID
-from tests.integration.engine.world import RecordingObserver, World, all_pages, ids, put_titled
+from tests.integration.engine.world import FaultyStore, RecordingObserver, World, all_pages, ids, put_titled
 
 
 async def found(session: Session, count: int = 25, limit: int = 10) -> list[Object]:
@@ -91,6 +92,31 @@ async def test_it_resumes_in_another_process(engine_world: World) -> None:
     page = await other.continue_(session.context.active.id if session.context.active else None)
     assert ids(page) == expected
     assert len(await all_pages(other, page)) == 15
+
+
+async def test_a_search_that_ends_meanwhile_stays_the_active_one(engine_world: World) -> None:
+    store, started, go = FaultyStore(engine_world.store), anyio.Event(), anyio.Event()
+    session = engine_world.session(store=store)
+    await found(session)
+    pages = []
+
+    async def wait() -> None:
+        started.set()
+        await go.wait()
+
+    async def resume() -> None:
+        pages.append(await session.continue_())
+
+    store.faults["hydrate"] = wait
+    async with anyio.create_task_group() as group:
+        group.start_soon(resume)
+        await started.wait()
+        newer = await session.find_objects("lemon", limit=3)
+        go.set()
+    assert len(pages[0].objects) == 10
+    assert session.context.active is not None
+    assert session.context.active.id == newer.result_set_id
+    assert len((await session.continue_(newer.result_set_id)).objects) == 10
 
 
 async def test_an_id_is_required(engine_world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from brain_async import (
@@ -265,6 +266,24 @@ async def test_a_search_replaces_the_result_set_even_with_nothing(engine_world: 
     assert second.result_set_id is not None
     with pytest.raises(ResultSetNotFoundError):
         await session.continue_(first.result_set_id)
+
+
+async def test_an_entity_that_has_become_a_part_is_no_result_of_its_own(engine_world: World) -> None:
+    session = engine_world.session()
+    parent = await session.put(Object(kind="document", title="Citrus"))
+    once = await session.put(Object(kind="document", title="lemon"))
+    await session.put(Object(id=once.id, kind="section", title="lemon", parent_id=parent.key))
+    page = await session.search("lemon")
+    assert (ids(page), evidence_ids(page), page.total) == ([parent.id], [once.id], 1)
+
+
+async def test_the_store_decides_whether_an_entity_passes_the_filters(engine_world: World) -> None:
+    session = engine_world.session()
+    entity = await session.put(Object(kind="deal", title="lemon", properties={"stage": "won"}))
+    stale = msgspec.structs.replace(entity, properties={"stage": "lost"})
+    await engine_world.graph.ensure_objects(engine_world.scope, [stale])
+    assert ids(await session.search("lemon", filters={"stage": "lost"})) == []
+    assert ids(await session.search("lemon")) == [entity.id]
 
 
 async def test_a_deleted_part_or_parent_is_not_found(engine_world: World) -> None:

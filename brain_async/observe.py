@@ -45,7 +45,7 @@ class Span:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
         event = OperationEnd(
             span=self._id,

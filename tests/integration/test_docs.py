@@ -12,7 +12,9 @@ import asyncpg
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in path.read_text()]
+PAGES = [
+    path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in path.read_text()
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
@@ -34,3 +36,8 @@ async def test_the_snippets_of_a_page_run(page: Path, postgres_dsn: str) -> None
     finally:
         await connection.execute("drop database if exists snippets with (force)")
         await connection.close()
+
+
+def test_the_quickstart_is_the_example_of_the_readme() -> None:
+    example = (ROOT / "examples" / "quickstart.py").read_text()
+    assert example.partition("\n\n")[2] in (ROOT / "README.md").read_text()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from pgvector import HalfVector
+
 from brain_async.adapters.postgres.pool import Connections
 from brain_async.adapters.postgres.rows import OBJECT_COLUMNS, object_from_row
 from brain_async.model.object import Object
@@ -48,7 +50,7 @@ order by number, o.position nulls last, o.id
 """
 
 SCAN_SQL = f"""
-select {OBJECT_COLUMNS}, o.content, o.embedding::real[] as embedding
+select {OBJECT_COLUMNS}, o.content, halfvec_send(o.embedding) as embedding
 from brain_objects o
 where {_VISIBLE} and (o.parent_id is null) = $2 and ($3::uuid is null or o.id > $3)
 order by o.id limit $4
@@ -127,7 +129,7 @@ async def scan(
         object_from_row(
             row,
             content=row["content"],
-            embedding=None if row["embedding"] is None else tuple(row["embedding"]),
+            embedding=None if row["embedding"] is None else tuple(HalfVector.from_binary(row["embedding"]).to_list()),
         )
         for row in rows
     ]

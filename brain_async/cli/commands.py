@@ -241,7 +241,9 @@ def links(
 
     found, seconds = _run(asking.links(_folder(home, default_home()), namespace, relation, query, limit=limit))
     if as_json:
-        _write({"command": "links", "seconds": round(seconds, 4), "links": found, "checks": []})
+        from brain_async.cli.report import links_report
+
+        _write(links_report("links", found, seconds=seconds))
     else:
         from brain_async.cli.show import show_links
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import anyio
 import asyncpg
 import pytest
 
@@ -23,16 +23,15 @@ async def test_the_snippets_of_a_page_run(page: Path, postgres_dsn: str) -> None
     try:
         await connection.execute("create database snippets")
         with tempfile.TemporaryDirectory(prefix="brain-docs-") as folder:
-            done = subprocess.run(
-                [sys.executable, str(Path(__file__).with_name("run_snippets.py")), str(page)],
-                cwd=folder,
-                env={**os.environ, "DSN": postgres_dsn.replace("/postgres?", "/snippets?")},
-                capture_output=True,
-                text=True,
-                timeout=100,
-            )
-        assert done.returncode == 0, done.stderr
-        assert "snippets ran" in done.stdout
+            with anyio.fail_after(100):
+                done = await anyio.run_process(
+                    [sys.executable, str(Path(__file__).with_name("run_snippets.py")), str(page)],
+                    cwd=folder,
+                    env={**os.environ, "DSN": postgres_dsn.replace("/postgres?", "/snippets?")},
+                    check=False,
+                )
+        assert done.returncode == 0, done.stderr.decode()
+        assert b"snippets ran" in done.stdout
     finally:
         await connection.execute("drop database if exists snippets with (force)")
         await connection.close()

@@ -72,21 +72,21 @@ async def link_many(
 
         async def record(batch: Sequence[_EdgeDraft]) -> None:
             if deps.ledger is not None:
-                recording = deps.ledger.record_edges(scope, [draft.edge for draft in batch])
-                recorded = await within(deps.config.graph_timeout, "the edge ledger", recording)
+                call = deps.ledger.record_edges(scope, [draft.edge for draft in batch])
+                recorded = await within(deps.config.graph_timeout, "the edge ledger", call)
                 for draft, edge in zip(batch, recorded, strict=True):
                     draft.edge, draft.recorded = edge, True
 
         async def add(batch: Sequence[_EdgeDraft]) -> None:
-            adding = writer.add_edges(scope, [draft.edge for draft in batch])
-            await within(deps.config.graph_timeout, "the graph", adding)
+            call = writer.add_edges(scope, [draft.edge for draft in batch])
+            await within(deps.config.graph_timeout, "the graph", call)
 
-        recorder, adder = Isolation(record), Isolation(add)
+        recording, adding = Isolation(), Isolation()
         for start in range(0, len(drafts), LINK_BATCH):
             batch = drafts[start : start + LINK_BATCH]
             await _load_ends(deps, scope, [draft for draft in batch if draft.error is None])
-            await recorder.run([draft for draft in batch if draft.error is None])
-            await adder.run([draft for draft in batch if draft.error is None])
+            await recording.run([draft for draft in batch if draft.error is None], record)
+            await adding.run([draft for draft in batch if draft.error is None], add)
             if progress is not None:
                 progress(start + len(batch), len(drafts))
         result = LinkManyResult(

@@ -46,6 +46,21 @@ Progress = Callable[[int, int], object]
 """Called with (objects done, objects in all)."""
 
 
+def _ensure_failure(cause: BrainError) -> GraphEnsureError:
+    failure = GraphEnsureError(f"the row is stored, its graph node is not: put it again once the graph works ({cause})")
+    failure.__cause__ = cause
+    return failure
+
+
+class _Isolations:
+    """One for each backend of a write, over all its batches."""
+
+    def __init__(self) -> None:
+        self.embed = Isolation()
+        self.store = Isolation()
+        self.graph = Isolation(_ensure_failure)
+
+
 async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
     """See ``Engine.put``."""
     async with deps.span("put") as span:
@@ -53,8 +68,9 @@ async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
         _ = deps.writer
         draft = _prepare(deps, scope, 0, obj, deps.now())
         if draft.error is None:
-            await _embed(deps, scope, [draft], {})
-            await _write(deps, scope, [draft])
+            isolations = _Isolations()
+            await _embed(deps, scope, [draft], {}, isolations)
+            await _write(deps, scope, [draft], isolations)
         if draft.error is not None:
             raise draft.error
         span.returned(1)
@@ -72,18 +88,19 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
         titles = {draft.object.key: draft.object.title for draft in ready}
         batches = [ready[start : start + WRITE_BATCH] for start in range(0, len(ready), WRITE_BATCH)]
         done = len(drafts) - len(ready)
+        isolations = _Isolations()
 
         async def embed_ahead(send: ObjectSendStream[list[Draft]]) -> None:
             async with send:
                 for batch in batches:
-                    await _embed(deps, scope, batch, titles)
+                    await _embed(deps, scope, batch, titles, isolations)
                     await send.send(batch)
 
         send, receive = anyio.create_memory_object_stream[list[Draft]](1)
         async with receive, task_group() as group:
             group.start_soon(embed_ahead, send)
             async for batch in receive:
-                await _write(deps, scope, batch)
+                await _write(deps, scope, batch, isolations)
                 done += len(batch)
                 if progress is not None:
                     progress(done, len(drafts))
@@ -182,7 +199,9 @@ def _filled(deps: Deps, scope: Scope, obj: Object, now: datetime) -> Object:
     return filled
 
 
-async def _embed(deps: Deps, scope: Scope, drafts: Sequence[Draft], titles: Mapping[UUID, str]) -> None:
+async def _embed(
+    deps: Deps, scope: Scope, drafts: Sequence[Draft], titles: Mapping[UUID, str], isolations: _Isolations
+) -> None:
     """Give each draft its embedding, or its error. A draft without text keeps the caller's vector.
 
     ``titles`` are those of the objects written by the same call, which may not be stored yet.
@@ -219,7 +238,7 @@ async def _embed(deps: Deps, scope: Scope, drafts: Sequence[Draft], titles: Mapp
             draft.object = msgspec.structs.replace(draft.object, embedding=embedding, embedding_model=model)
 
     for start in range(0, len(wanted), EMBED_BATCH):
-        await Isolation(embed_batch).run(wanted[start : start + EMBED_BATCH])
+        await isolations.embed.run(wanted[start : start + EMBED_BATCH], embed_batch)
 
 
 async def _stored_titles(
@@ -242,7 +261,7 @@ async def _stored_titles(
         return {}
 
 
-async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft]) -> None:
+async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft], isolations: _Isolations) -> None:
     """Store the drafts that are still whole, then make the graph nodes of the first-class ones."""
     writer = deps.writer
 
@@ -255,7 +274,7 @@ async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft]) -> None:
                 draft.object = msgspec.structs.replace(result, embedding=draft.object.embedding)
                 draft.stored = True
 
-    await Isolation(store_batch).run([draft for draft in drafts if draft.error is None])
+    await isolations.store.run([draft for draft in drafts if draft.error is None], store_batch)
 
     graph = deps.can.graph_writer
     if graph is None:
@@ -266,10 +285,4 @@ async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft]) -> None:
         await within(deps.config.graph_timeout, "the graph", ensuring)
 
     first_class = [draft for draft in drafts if draft.stored and not draft.object.is_part]
-    await Isolation(ensure_batch, _ensure_failure).run(first_class)
-
-
-def _ensure_failure(cause: BrainError) -> GraphEnsureError:
-    failure = GraphEnsureError(f"the row is stored, its graph node is not: put it again once the graph works ({cause})")
-    failure.__cause__ = cause
-    return failure
+    await isolations.graph.run(first_class, ensure_batch)

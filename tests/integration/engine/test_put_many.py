@@ -237,6 +237,31 @@ async def test_a_graph_that_hangs_is_waited_for_once_a_batch(engine_world: World
     assert len(graph.calls) == 1
 
 
+async def test_a_graph_that_goes_on_hanging_is_given_up_on_but_the_rows_are_stored(engine_world: World) -> None:
+    graph = FaultyGraph(engine_world.graph)
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.02))
+    graph.faults["ensure_objects"] = hang
+    objects = things(write.WRITE_BATCH * 5)
+    with anyio.fail_after(20):
+        result = await session.put_many(objects)
+    assert len(graph.calls) == 3
+    assert set(failures(result).values()) == {("graph_ensure", "", True)}
+    assert len(result.failures) == len(objects)
+    assert (await session.read(objects[-1].id)).id == objects[-1].id
+
+
+async def test_an_outage_that_passes_costs_its_batches_only(engine_world: World) -> None:
+    store = FaultyStore(engine_world.store)
+    session = engine_world.session(store=store)
+    store.faults["put_objects"] = down("store")
+
+    def recover(done: int, total: int) -> None:
+        store.faults.clear()
+
+    result = await session.put_many(things(write.WRITE_BATCH * 2), progress=recover)
+    assert (len(result.failures), len(result.objects)) == (write.WRITE_BATCH, write.WRITE_BATCH)
+
+
 # Progress and cancellation
 
 

@@ -1,0 +1,61 @@
+"""EngineConfig: the defaults, and what falls back to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from brain_async.config import EngineConfig
+
+DEFAULTS = {
+    "candidate_k": 40,
+    "rrf_k": 60,
+    "decay_lambda": 0.02,
+    "evidence_n": 3,
+    "default_limit": 10,
+    "max_limit": 50,
+    "expand_inline_max": 20,
+    "sibling_radius": 5,
+    "graph_neighbor_k": 50,
+    "max_expand_hops": 4,
+    "max_graph_expand_nodes": 64,
+    "max_result_set_size": 1000,
+    "fail_on_embedder_error": False,
+    "fail_on_graph_error": False,
+    "fail_on_lexical_error": True,
+    "require_namespace": False,
+}
+KNOBS = [name for name, value in DEFAULTS.items() if type(value) is int]
+
+
+@pytest.mark.parametrize(("name", "value"), DEFAULTS.items())
+def test_defaults(name: str, value: Any) -> None:
+    assert getattr(EngineConfig(), name) == value
+
+
+@pytest.mark.parametrize("name", KNOBS)
+@pytest.mark.parametrize("value", [0, -1])
+def test_an_integer_knob_of_zero_or_below_is_its_default(name: str, value: int) -> None:
+    assert getattr(EngineConfig(**{name: value}), name) == DEFAULTS[name]
+    assert getattr(EngineConfig(**{name: 7}), name) == 7
+
+
+def test_decay_can_be_switched_off() -> None:
+    assert EngineConfig(decay_lambda=0.0).decay_lambda == 0.0
+
+
+@pytest.mark.parametrize(("limit", "size"), [(0, 10), (-1, 10), (1, 1), (50, 50), (51, 50), (10**12, 50)])
+def test_page_sizes(limit: int, size: int) -> None:
+    assert EngineConfig().page_size(limit) == size
+
+
+def test_the_clock_is_utc_and_the_config_frozen() -> None:
+    config = EngineConfig()
+    assert config.now().utcoffset() == timedelta(0)
+    assert config.now().tzinfo is UTC
+    with pytest.raises(AttributeError):
+        config.candidate_k = 1  # type: ignore[misc]
+    assert msgspec.structs.replace(config, candidate_k=0).candidate_k == 40

@@ -181,8 +181,8 @@ async def test_killed_in_mid_write(store: PostgresStore, server: LocalServer) ->
     await _assert_each_found_once(store, scope)
 
 
-async def test_concurrent_writers_and_readers(store: PostgresStore, server: LocalServer) -> None:
-    """Puts, updates and deletions at once, with searches between them: no hit twice, and in the end every part once."""
+async def test_concurrent_writers_readers_and_vacuum(store: PostgresStore, server: LocalServer) -> None:
+    """Puts, updates, deletions and VACUUM at once, with searches between: no hit twice, and in the end every part once."""
     scope = fresh_scope()
     parts = await _put_parts(store, scope, 400)
     writing = True
@@ -203,9 +203,17 @@ async def test_concurrent_writers_and_readers(store: PostgresStore, server: Loca
             assert len(hits) == 100, "there are always more than 100"
             await anyio.sleep(0.01)
 
+    async def vacuum() -> None:
+        while writing:
+            await anyio.sleep(0.1)
+            await _execute(server, f"vacuum {schema}.brain_objects")
+
+    async with store.connections.session() as connection:
+        schema = await connection.fetchval("select current_schema()")
     with anyio.fail_after(60):
         async with anyio.create_task_group() as readers:
             readers.start_soon(read)
+            readers.start_soon(vacuum)
             async with anyio.create_task_group() as writers:
                 for seed in range(3):
                     writers.start_soon(write, seed)

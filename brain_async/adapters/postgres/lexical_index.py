@@ -1,8 +1,10 @@
 """Keeps the lexical index trustworthy: builds it, rebuilds it when it may have lost rows, switches its backend.
 
-The index of pg_textsearch below 1.3.1 is a cache. It loses rows or statistics when the server crashes, and when it restarts
-after rows were written since the last build. Two marks tell: an unlogged row, which crash recovery empties, and
-``dirty``, set in the transaction of the first write after a build and compared with the start of the server. The search
+The index of pg_textsearch below 1.3.1 is a cache. It loses rows or statistics when the server crashes, when it restarts
+after rows were written since the last build, and when new rows take the places that VACUUM freed. Two marks tell: an
+unlogged row, which crash recovery empties, and ``dirty``, set in the transaction of the first write after a build; the
+build is then stale if the server was started, or the table vacuumed, since. While a VACUUM of that table is at work,
+searches can miss rows that have just been written: this is why ``auto`` does not choose such a version. The search
 functions look at both in the statement that searches, and refuse (SQLSTATE BRN01) rather than answer short; the store
 then rebuilds here and searches again. A build holds a lease in ``brain_lex_state``, so that one process builds and the
 others wait; the lease of a process that died is void as soon as its connection is gone.

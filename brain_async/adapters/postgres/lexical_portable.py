@@ -20,17 +20,19 @@ keys as materialized (
           from unnest(_terms) with ordinality u(term, number) group by u.term) t
     cross join unnest(namespaces) n(namespace_id)
 ),
-found as materialized (
-    select k.number, k.repeats, p.doc, p.tf, p.length from keys k join brain_postings p using (key)
+frequencies as (
+    select k.number, sum(c.df)::float8 as df
+    from keys k cross join lateral (select count(*) as df from brain_postings p where p.key = k.key) c
+    group by k.number
 ),
 weights as materialized (
-    select number, 1e9::float8 * 2.2::float8 * min(repeats)
-        * ln(1::float8 + (total - count(*) + 0.5::float8) / (count(*) + 0.5::float8)) as weight
-    from found group by number
+    select k.key, 1e9::float8 * 2.2::float8 * k.repeats
+        * ln(1::float8 + (total - f.df + 0.5::float8) / (f.df + 0.5::float8)) as weight
+    from keys k join frequencies f using (number)
 ),
 scored as (
-    select f.doc, sum((w.weight * f.tf / (f.tf + 0.3::float8 + 0.9::float8 * f.length / mean_length))::bigint)::bigint as score
-    from found f join weights w using (number) group by f.doc
+    select p.doc, sum((w.weight * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / mean_length))::bigint)::bigint as score
+    from weights w join brain_postings p using (key) group by p.doc
 )"""
 """BM25 of every matching doc, in units of 1e-9: idf ln(1 + (N - df + 0.5) / (df + 0.5)), k1 1.2, b 0.75.
 

@@ -82,9 +82,17 @@ async def _ensure_extension(connection: Connection, name: str) -> bool:
     return True
 
 
-async def _textsearch_version(connection: Connection) -> tuple[int, ...] | None:
-    version = await connection.fetchval("select extversion from pg_extension where extname = 'pg_textsearch'")
-    return None if version is None else tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+def _is_trusted(version: str | None) -> bool:
+    return version is not None and tuple(map(int, re.findall(r"\d+", version)[:3])) >= _TRUSTED_TEXTSEARCH
+
+
+async def _offers_trusted_textsearch(connection: Connection) -> bool:
+    """Whether the pg_textsearch that is created here, or would be, keeps every row."""
+    return _is_trusted(
+        await connection.fetchval(
+            "select coalesce(installed_version, default_version) from pg_available_extensions where name = 'pg_textsearch'"
+        )
+    )
 
 
 async def _require_extensions(connection: Connection) -> None:
@@ -109,19 +117,17 @@ async def choose_backend(connection: Connection, wanted: LexicalChoice, *, switc
                 f" rebuild_lexical({wanted!r})",
                 field="lexical",
             )
-    elif wanted == "portable":
-        current = "portable"
-    elif await _ensure_extension(connection, "pg_textsearch"):
-        current = "pg_textsearch"
-    elif wanted == "pg_textsearch":
-        raise MissingExtensionError(
-            "this Postgres has no usable pg_textsearch: install it and add it to shared_preload_libraries,"
-            " or use lexical='portable'"
-        )
-    else:
-        current = "portable"
-    version = await _textsearch_version(connection)
-    guarded = current == "pg_textsearch" and version is not None and version < _TRUSTED_TEXTSEARCH
+    elif wanted == "pg_textsearch" or (wanted == "auto" and await _offers_trusted_textsearch(connection)):
+        if await _ensure_extension(connection, "pg_textsearch"):
+            current = "pg_textsearch"
+        elif wanted == "pg_textsearch":
+            raise MissingExtensionError(
+                "this Postgres has no usable pg_textsearch: install it and add it to shared_preload_libraries,"
+                " or use lexical='portable'"
+            )
+    current = current or "portable"
+    version = await connection.fetchval("select extversion from pg_extension where extname = 'pg_textsearch'")
+    guarded = current == "pg_textsearch" and not _is_trusted(version)
     await connection.execute(
         "insert into brain_lex_state (backend, guarded) values ($1, $2)"
         " on conflict (one) do update set backend = excluded.backend, guarded = excluded.guarded,"

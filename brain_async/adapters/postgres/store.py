@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -37,6 +37,8 @@ __all__ = ["PostgresStore", "open_postgres"]
 
 _MAX_K = 2**31 - 1_024
 _COMPACT_EVERY = 256
+_REBUILDS = 3
+"""How often one search waits for an index that turns stale again before it is answered."""
 
 
 class PostgresStore:
@@ -63,8 +65,10 @@ class PostgresStore:
 
         Args:
             dimension: length of every embedding, 1 to 16,000. Up to 4,000 they are indexed, above scanned exactly.
-            lexical: the lexical backend a new database gets: ``auto`` is pg_textsearch where the server has it, else
-                portable. A database keeps the backend it was made with; see ``rebuild_lexical``.
+            lexical: the lexical backend a new database gets: ``auto`` is pg_textsearch where the server has version 1.3.1
+                or newer, else portable. Older ones lose rows at restarts, crashes and after VACUUM; asked for by name, their
+                index is rebuilt whenever that may have happened, and searches wait for it. A database keeps the backend
+                it was made with; see ``rebuild_lexical``.
             acquire_timeout: seconds to wait for a connection.
             statement_timeout: seconds a statement may take before it is cancelled (BackendTimeoutError).
             transaction_pooler: the pool's connections go through a transaction-mode pooler. The pool must then have been
@@ -200,11 +204,11 @@ class PostgresStore:
         """As in the port. A stale index is rebuilt first; SearchIndexNotReadyError while a bulk load is running."""
         if k <= 0:
             return []
-        try:
-            return await self._search_lexical(scope, query, filters, k)
-        except SearchIndexNotReadyError:
+        for _ in range(_REBUILDS):
+            with suppress(SearchIndexNotReadyError):
+                return await self._search_lexical(scope, query, filters, k)
             await self._lexical.ensure_ready()
-            return await self._search_lexical(scope, query, filters, k)
+        return await self._search_lexical(scope, query, filters, k)
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()

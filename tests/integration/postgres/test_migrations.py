@@ -45,6 +45,10 @@ async def test_ten_openers_at_once(open_store: Opener) -> None:
     async with open_store() as store:
         description = await store.describe()
     assert description.migration >= 2
+    trusted = tuple(map(int, description.extensions.get("pg_textsearch", "0.0.0").split("."))) >= (1, 3, 1)
+    assert description.lexical_backend == ("pg_textsearch" if trusted else "portable"), (
+        "auto takes what keeps every row"
+    )
     assert description.lexical_state == "ready"
     assert all(index.valid for index in description.indexes.values())
     assert "brain_objects_embedding" in description.indexes

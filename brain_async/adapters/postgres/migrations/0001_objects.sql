@@ -142,9 +142,15 @@ begin
     return null;
 end $$;
 
+-- A guarded index loses rows in crash recovery, in any restart after it was written to, and when rows take the places
+-- that VACUUM freed.
 create function brain_lexical_stale() returns boolean language sql stable as $$
     select s.built_at is null or (s.guarded and (
-        not exists (select from brain_lex_marker) or (s.dirty and pg_postmaster_start_time() > s.built_at)))
+        not exists (select from brain_lex_marker)
+        or (s.dirty and s.built_at < greatest(
+            pg_postmaster_start_time(),
+            pg_stat_get_last_vacuum_time('brain_objects'::regclass),
+            pg_stat_get_last_autovacuum_time('brain_objects'::regclass)))))
     from brain_lex_state s
 $$;
 

@@ -134,7 +134,8 @@ class Engine:
         """Find by id, title or path-like phrase; typos are forgiven, an exact part title comes first.
 
         A query that spells a UUID is looked up (a part yields its parent with that part as evidence; filters are ignored)
-        and raises ObjectNotFoundError when invisible. Otherwise raises as ``search``, and for any failing channel.
+        and raises ObjectNotFoundError when invisible. Otherwise raises as ``search``, and for any failing channel. The
+        channels are always lexical and trigram, whatever the request says.
         """
         return await find_exact.find_exact(self._deps, scope, request, result_sets)
 

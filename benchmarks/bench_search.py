@@ -30,7 +30,7 @@ from brain_async.adapters.postgres.lexical_textsearch import textsearch_statemen
 from brain_async.adapters.postgres.pool import create_pool
 from brain_async.adapters.postgres.reads import hydrate_statement
 from brain_async.adapters.postgres.vectors import vector_statement
-from brain_async.adapters.postgres.writes import PUT_SQL, prepare, put_arguments
+from brain_async.adapters.postgres.writes import PUT_SQL, analyse, prepare, put_arguments
 from brain_async.local import local_postgres
 from brain_async.model.filters import Filters
 from brain_async.testing.corpus import make_parts, vocabulary
@@ -197,7 +197,7 @@ async def compare_writes(report: Report, pool: asyncpg.Pool[Any], engine: Engine
             elapsed = time.perf_counter() - began
         else:
             prepared = await prepare(parts, DIMENSION)
-            rows = sorted((row for row in prepared.rows if row is not None), key=lambda row: row.id.int)
+            rows = await analyse(sorted((row for row in prepared.rows if row is not None), key=lambda row: row.id.int))
             arguments = put_arguments(rows, DIMENSION)
             began = time.perf_counter()
             async with pool.acquire() as connection, connection.transaction():

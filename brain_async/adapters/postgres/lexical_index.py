@@ -84,7 +84,7 @@ create index brain_postings_key on brain_postings (key, doc) include (tf, length
 # What runs outside a transaction names things with their schema, as a search_path may be local to transactions.
 _TABLE = """
 select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where c.oid = 'brain_objects'::regclass
+where c.oid = $1::text::regclass
 """
 
 # A build that was cut short leaves an invalid index, under this name or one that begins with it.
@@ -228,7 +228,8 @@ class LexicalIndex:
         memory = {"maintenance_work_mem": self._maintenance_work_mem}
         async with self._connections.begin(connection):
             backend = await self._read_backend(connection)
-            table = await connection.fetchval(_TABLE)
+            table = await connection.fetchval(_TABLE, "brain_objects")
+            postings = await connection.fetchval(_TABLE, "brain_postings")
             indexes = await connection.fetch(_INDEXES, TEXTSEARCH_INDEX)
         if backend == "portable":
             async with self._connections.begin(connection, **memory):
@@ -237,8 +238,8 @@ class LexicalIndex:
                 await connection.execute(_BUILT)
             for index in indexes:
                 await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
-            async with self._connections.begin(connection):
-                await connection.execute("analyze brain_postings", timeout=UNBOUNDED)
+            # Without the visibility map every posting that is read would cost a look at the table.
+            await connection.execute(f"vacuum (analyze) {postings}", timeout=UNBOUNDED)
             return
         for index in indexes:
             if not index["usable"]:

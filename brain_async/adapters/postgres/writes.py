@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
@@ -32,13 +33,14 @@ from brain_async.errors import (
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 
-__all__ = ["PUT_SQL", "PreparedBatch", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
+__all__ = ["PUT_SQL", "PreparedBatch", "analyse", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
 
 _T = TypeVar("_T")
 
 _ATTEMPTS = 3
-_BATCH_ROWS = 500
+_BATCH_ROWS = 125
 _BATCH_FLOATS = 256_000
+_INLINE_OBJECTS = 100
 _INLINE_CHARS = 20_000
 """Batches of more text than this are analysed in a thread: about 5 ms of work."""
 
@@ -158,7 +160,6 @@ def _row(obj: Object, dimension: int) -> _Row:
             raise InvalidValueError(f"{field} of {obj.id} holds NUL or a lone surrogate", field=field)
     if obj.position is not None and obj.position not in _INT64:
         raise InvalidValueError(f"position of {obj.id} is beyond 64 bits", field="position")
-    words = encoded_terms((obj.title, obj.summary, obj.content)) if obj.is_part else []
     return _Row(
         id=obj.key,
         namespace_id=obj.namespace_id,
@@ -170,9 +171,9 @@ def _row(obj: Object, dimension: int) -> _Row:
         content=obj.content,
         content_type=obj.content_type,
         properties=_encode_properties(obj),
-        lex=" ".join(words) if obj.is_part else None,
-        lex_len=len(words),
-        terms=" ".join(key_terms(obj.title, obj.content)) if obj.is_part else "",
+        lex=None,
+        lex_len=0,
+        terms="",
         embedding=None if obj.embedding is None else storable_embedding(obj.embedding, dimension).tolist(),
         embedding_model=obj.embedding_model,
         created_at=_utc(obj, "created_at"),
@@ -196,10 +197,29 @@ def _prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
 
 
 async def prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
-    """Analyse and encode ``objects``, off the event loop when it takes long. Raises DimensionMismatchError."""
-    if sum(len(obj.content) for obj in objects) + 200 * len(objects) <= _INLINE_CHARS:
+    """Validate and encode ``objects``, off the event loop when it takes long. Raises DimensionMismatchError."""
+    if len(objects) <= _INLINE_OBJECTS and sum(len(obj.content) for obj in objects) <= _INLINE_CHARS:
         return _prepare(objects, dimension)
     return await anyio.to_thread.run_sync(_prepare, objects, dimension)
+
+
+def _analyse(rows: Sequence[_Row]) -> list[_Row]:
+    """The rows with the terms that their parts are found by."""
+    analysed = []
+    for row in rows:
+        if row.parent_id is not None:
+            words = encoded_terms((row.title, row.summary, row.content))
+            terms = " ".join(key_terms(row.title, row.content))
+            row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms)
+        analysed.append(row)
+    return analysed
+
+
+async def analyse(rows: Sequence[_Row]) -> list[_Row]:
+    """``_analyse``, off the event loop when it takes long."""
+    if sum(len(row.content) for row in rows) <= _INLINE_CHARS:
+        return _analyse(rows)
+    return await anyio.to_thread.run_sync(_analyse, rows)
 
 
 def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
@@ -261,16 +281,27 @@ async def _put_once(
 async def _insert(
     connection: Connection, rows: Sequence[_Row], dimension: int
 ) -> dict[UUID, tuple[datetime, datetime]]:
-    """created_at and updated_at of each row that was written."""
+    """created_at and updated_at of each row that was written; each batch is analysed while its predecessor is written."""
     stored: dict[UUID, tuple[datetime, datetime]] = {}
+    keys: set[tuple[UUID | None, str]] = set()
     step = max(1, min(_BATCH_ROWS, _BATCH_FLOATS // dimension))
-    for start in range(0, len(rows), step):
-        written = await connection.fetch(PUT_SQL, *put_arguments(rows[start : start + step], dimension))
-        stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
+    batches = [rows[start : start + step] for start in range(0, len(rows), step)]
+    upcoming = asyncio.create_task(analyse(batches[0])) if batches else None
+    try:
+        for number in range(1, len(batches) + 1):
+            assert upcoming is not None
+            batch = await upcoming
+            if number < len(batches):
+                upcoming = asyncio.create_task(analyse(batches[number]))
+            written = await connection.fetch(PUT_SQL, *put_arguments(batch, dimension))
+            stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
+            keys |= {(row.namespace_id, term) for row in batch for term in row.terms.split()}
+    finally:
+        if upcoming is not None:
+            upcoming.cancel()
     # All at once and sorted, so that two writers of the same new terms never wait for each other.
-    terms = {(row.namespace_id, term) for row in rows for term in row.terms.split(" ") if row.terms}
-    if terms:
-        namespaces, words = zip(*terms, strict=True)
+    if keys:
+        namespaces, words = zip(*keys, strict=True)
         await connection.execute(TERMS_SQL, namespaces, words)
     return stored
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
 import snowballstemmer
@@ -134,12 +135,19 @@ def _usable_key(term: str) -> bool:
     return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in _STOP_WORDS
 
 
+def _distinct_keys(found: Iterable[str]) -> dict[str, None]:
+    """The usable ones; all of them where none is, so that a thing called "It" or "The Who" has keys at all."""
+    terms = [term for term in found if len(term) <= MAX_TERM_CHARS]
+    return dict.fromkeys([term for term in terms if _usable_key(term)] or terms)
+
+
 def key_terms(title: str, content: str = "") -> list[str]:
     """The terms a part is fuzzily found by: the words of its title and the identifier-like tokens of title and content.
 
-    Lower-cased, distinct, in order of appearance, 3 to 64 characters each, at most 64.
+    Lower-cased, distinct, in order of appearance, at most 64; stop words and those of fewer than 3 characters are left out,
+    except from a title of nothing else.
     """
-    found = dict.fromkeys(word for word in words(title) if _usable_key(word))
+    found = _distinct_keys(words(title))
     for text in (title, content):
         for match in _TOKEN.finditer(text):
             if len(found) >= MAX_KEY_TERMS:
@@ -152,12 +160,11 @@ def key_terms(title: str, content: str = "") -> list[str]:
 
 def query_key_words(query: str) -> list[str]:
     """The words of a query that are looked up fuzzily: its identifiers whole, its other words one by one, at most 8."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     for match in _TOKEN.finditer(query):
         token = match.group()
-        parts = [_fold(token)] if _is_identifier(token) else words(token)
-        found.update(dict.fromkeys(part for part in parts if _usable_key(part)))
-    return list(found)[:MAX_QUERY_KEY_WORDS]
+        found += [_fold(token)] if _is_identifier(token) else words(token)
+    return list(_distinct_keys(found))[:MAX_QUERY_KEY_WORDS]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -152,7 +152,7 @@ async def _describe(engine: LocalEngine, demo: Demo) -> None:
     description = await engine.store.describe()
     if description is not None:
         demo.lexical_backend = description.lexical_backend
-        demo.versions |= {"postgres": description.server_version, **description.extensions}
+        demo.versions |= {"postgres": description.server_version, **description.available}
 
 
 def demo_checks(demo: Demo) -> list[Check]:

@@ -189,6 +189,12 @@ def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
     store = found.store
     if store is None:
         return facts
+    # Only pg_textsearch can be there without being used: below 1.3.1 it loses rows, and `auto` leaves it alone.
+    unused = [
+        f"{name}\u00a0{number} (loses rows below 1.3.1)" if name == "pg_textsearch" else f"{name}\u00a0{number}"
+        for name, number in store.available.items()
+        if name not in store.extensions
+    ]
     guard = "a cache that is rebuilt after crashes" if store.lexical_guarded else "kept by the database"
     indexes = Table.grid(padding=(0, 2))
     for name, index in store.indexes.items():
@@ -197,6 +203,7 @@ def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
         *facts,
         ("postgres", f"{store.server_version}, opened in {found.open_seconds:.2f} s, schema {store.migration}"),
         ("extensions", "  ".join(f"{name}\u00a0{number}" for name, number in store.extensions.items())),
+        ("unused", "  ".join(unused) or "none"),
         ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
         ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
         ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges"),

@@ -200,7 +200,7 @@ async def test_cancelled_calls_leave_the_pool_whole(
     with anyio.move_on_after(0.1):
         await store.put_objects(scope, [parent])
     with anyio.fail_after(5):
-        while await admin.fetchval(  # noqa: ASYNC110 the server tells only when asked
+        while await admin.fetchval(
             "select count(*) from pg_stat_activity where application_name = 'brain_async' and state <> 'idle'"
         ):
             await admin.execute("select pg_stat_clear_snapshot()")

@@ -132,3 +132,9 @@ def test_similarity(left: str, right: str, expected: float) -> None:
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_similarity_is_symmetric_and_bounded(left: str, right: str) -> None:
     assert 0.0 <= similarity(left, right) == similarity(right, left) <= 1.0
+
+
+@pytest.mark.parametrize(("title", "keys"), [("It", ["it"]), ("The Who", ["the", "who"]), ("The Who live", ["live"])])
+def test_a_title_of_stop_words_alone_keeps_them_as_keys(title: str, keys: list[str]) -> None:
+    assert key_terms(title) == keys
+    assert query_key_words(title) == keys

@@ -23,7 +23,10 @@ select
 from brain_lex_state s
 """
 
-_EXTENSIONS = "select extname, extversion from pg_extension where extname in ('vector', 'pg_trgm', 'pg_textsearch')"
+_EXTENSIONS = """
+select name, default_version, installed_version from pg_available_extensions
+where name in ('vector', 'pg_trgm', 'pg_textsearch')
+"""
 
 _INDEXES = """
 select c.relname as name, i.indisvalid as valid, pg_relation_size(c.oid) as bytes
@@ -45,7 +48,8 @@ class StoreDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         server_version: as the server says it.
-        extensions: name to version, of vector, pg_trgm and pg_textsearch where created.
+        extensions: name to version, of vector, pg_trgm and pg_textsearch where created in this database.
+        available: name to version, of those that the server could create.
         lexical_backend: ``pg_textsearch`` or ``portable``.
         lexical_guarded: its index is a cache that is rebuilt after crashes and some restarts.
         lexical_state: ``ready``, ``stale`` (the next search rebuilds) or ``building``.
@@ -57,6 +61,7 @@ class StoreDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     server_version: str
     extensions: Mapping[str, str]
+    available: Mapping[str, str]
     lexical_backend: str
     lexical_guarded: bool
     lexical_state: str
@@ -81,7 +86,8 @@ async def describe(connections: Connections) -> StoreDescription | None:
         return None
     return StoreDescription(
         server_version=row["server_version"],
-        extensions={each["extname"]: each["extversion"] for each in extensions},
+        extensions={each["name"]: each["installed_version"] for each in extensions if each["installed_version"]},
+        available={each["name"]: each["default_version"] for each in extensions},
         lexical_backend=row["backend"],
         lexical_guarded=row["guarded"],
         lexical_state="building" if row["building"] else "stale" if row["stale"] else "ready",

@@ -33,7 +33,7 @@ def test_the_first_run_reads_everything_and_answers_every_query(cold_demo: dict[
     assert cold_demo["counts"]["written"] >= cold_demo["counts"]["packages"] + cold_demo["counts"]["sections"]
     assert cold_demo["counts"]["linked"] == cold_demo["counts"]["edges"] > 0
     assert list(cold_demo["seconds"]) == ["start", "read", "ingest", "link", "queries", "total"]
-    assert cold_demo["lexical_backend"] == "pg_textsearch"
+    assert cold_demo["lexical_backend"] == "portable"
     assert {"python", "brain_async", "postgres", "vector", "pg_trgm", "pg_textsearch"} <= set(cold_demo["versions"])
     assert checks(cold_demo)["queries_with_hits"] == (5, ">= 5", True)
     assert checks(cold_demo)["seconds_total"][1:] == ("<= 180", True)

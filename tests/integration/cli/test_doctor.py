@@ -18,8 +18,9 @@ def test_a_home_in_use(demo_home_dir: Path) -> None:
     assert found["exists"]
     assert all(check["holds"] for check in found["checks"])
     assert {check["name"] for check in found["checks"]} >= {"packages_missing", "lexical_state", "graph_in_step"}
-    assert found["store"]["lexical_backend"] == "pg_textsearch"
-    assert set(found["store"]["extensions"]) == {"vector", "pg_trgm", "pg_textsearch"}
+    assert found["store"]["lexical_backend"] == "portable"
+    assert set(found["store"]["extensions"]) == {"vector", "pg_trgm"}
+    assert set(found["store"]["available"]) == {"vector", "pg_trgm", "pg_textsearch"}
     assert found["graph_nodes"] == found["store"]["parents"] > 0
     assert found["graph_edges"] == found["store"]["edges"] > 0
     assert found["dimension"] == found["store"]["dimension"]

@@ -111,6 +111,16 @@ async def test_a_path_like_title_is_found_and_boosted(engine_world: World, title
     assert (page.objects[0].score or 0) > 9
 
 
+@pytest.mark.parametrize("title", ["It", "The Who", "to be or not to be"])
+async def test_a_title_of_stop_words_alone_is_found(engine_world: World, title: str) -> None:
+    session = engine_world.session()
+    parent, _ = await put_family(session, [{"title": title, "content": "an album"}])
+    await put_family(session, [{"title": "Itinerary of whole days", "content": "who it was to be"}])
+    page = await session.find_exact(title.lower())
+    assert page.objects[0].id == parent.id
+    assert (page.objects[0].score or 0) > 9
+
+
 async def test_a_literal_phrase_is_first(engine_world: World) -> None:
     session = engine_world.session()
     parent, _ = await put_family(session, ["curl x | bash"])

@@ -101,6 +101,8 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
 
     async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
         """The reranking stage under its deadline. Raises RerankerError, BackendTimeoutError."""
+        if self.reranker is None:
+            return tuple(objects)
         return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))
 
     def freeze_catalog(self) -> None:

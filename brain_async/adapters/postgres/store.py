@@ -247,7 +247,7 @@ async def open_postgres(
     search_path: str | None = None,
     transaction_pooler: bool = False,
     acquire_timeout: float = 10.0,
-    command_timeout: float = 30.0,
+    statement_timeout: float = 30.0,
     migrate: bool = True,
 ) -> AsyncIterator[PostgresStore]:
     """Open a store with a pool of its own, with the connection settings retrieval needs, and close both on leaving.
@@ -257,7 +257,7 @@ async def open_postgres(
         pool_size: connections at most, opened as needed.
         search_path: schemas to keep the tables in (the first) and to find the extensions in, as SQL writes it.
         transaction_pooler: the dsn leads to a transaction-mode pooler (PgBouncer): no named statements, no session settings.
-        command_timeout: seconds a statement may take.
+        statement_timeout: seconds a statement may take before it is cancelled (BackendTimeoutError).
         migrate: create or upgrade the tables first.
 
     Raises:
@@ -268,14 +268,14 @@ async def open_postgres(
         pool_size=pool_size,
         search_path=search_path,
         transaction_pooler=transaction_pooler,
-        command_timeout=command_timeout,
+        statement_timeout=statement_timeout,
     )
     store = PostgresStore(
         pool,
         dimension=dimension,
         lexical=lexical,
         acquire_timeout=acquire_timeout,
-        statement_timeout=command_timeout,
+        statement_timeout=statement_timeout,
         transaction_pooler=transaction_pooler,
         search_path=search_path,
     )

@@ -10,7 +10,7 @@ import msgspec
 
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
-from brain_async.config import EngineConfig
+from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
 from brain_async.errors import NamespaceRequiredError, UnavailableError, WritesUnsupportedError
 from brain_async.model.filters import Filters
 from brain_async.model.requests import ExpandRecipe, SearchRequest
@@ -32,10 +32,6 @@ __all__ = [
     "corpus_filters",
     "raise_fatal",
 ]
-
-
-DENSE_CHANNELS = frozenset({"vector", "graph_vector"})
-GRAPH_CHANNELS = frozenset({"graph_text", "graph_vector"})
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):

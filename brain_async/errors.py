@@ -348,7 +348,7 @@ class GraphRequiredError(UnavailableError):
 
 
 class GraphWriterRequiredError(UnavailableError):
-    """Raised when link or unlink is called and the graph cannot write."""
+    """Raised when link, link_many, unlink or project is called and the graph cannot write."""
 
     code = "graph_writer_required"
 

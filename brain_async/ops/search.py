@@ -13,7 +13,7 @@ from brain_async.model.filters import Filters
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import SearchPage
 from brain_async.model.scope import Scope
-from brain_async.ops.arguments import checked_ids, checked_texts, required_query, required_result_sets
+from brain_async.ops.arguments import checked, checked_ids, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
@@ -33,6 +33,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
     """See ``Engine.search``."""
     async with deps.span("search") as span:
         deps.check_scope(scope)
+        checked(request, SearchRequest, "request")
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = corpus_filters(deps, request)

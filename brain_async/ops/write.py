@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -33,17 +33,15 @@ from brain_async.ops.arguments import checked_list, required_id
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Draft, Isolation
 from brain_async.ops.tasks import task_group
+from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
 from brain_async.text import entity_index_text, index_text_with_parent
 
-__all__ = ["Progress", "put", "put_many", "soft_delete"]
+__all__ = ["put", "put_many", "soft_delete"]
 
 WRITE_BATCH = 500
 EMBED_BATCH = 128
 PREPARE_CHUNK = 256
-
-Progress = Callable[[int, int], object]
-"""Called with (objects done, objects in all)."""
 
 
 def _ensure_failure(cause: BrainError) -> GraphEnsureError:
@@ -141,12 +139,17 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
 def _failure(draft: Draft, error: BrainError) -> PutFailure:
     return PutFailure(
         index=draft.index,
-        id=draft.object.id if isinstance(draft.object, Object) else None,
+        id=_known_id(draft.object),
         code=error.code,
         message=str(error),
         field=error.field if isinstance(error, InvalidInputError) else "",
         stored=draft.stored,
     )
+
+
+def _known_id(obj: object) -> UUID | None:
+    """The id of what was given to be put, which may be anything."""
+    return obj.id if isinstance(obj, Object) and isinstance(obj.id, UUID) else None
 
 
 async def _prepare_all(deps: Deps, scope: Scope, objects: Sequence[Object]) -> list[Draft]:

@@ -96,7 +96,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         return self.config.page_size(checked(limit, int, "limit"))
 
     async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
-        """The reranking stage under its deadline. Raises RerankerError, BackendTimeoutError."""
+        """The reranking stage under its deadline, if there is a reranker. Raises RerankerError, BackendTimeoutError."""
         if self.reranker is None:
             return tuple(objects)
         return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))

@@ -62,9 +62,10 @@ async def find_exact(
         objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
         if object_id is not None and fused and not objects:
             raise ObjectNotFoundError(object_id)
+        reranked = await deps.rerank(query, objects)
         page = await store_page(
             result_sets,
-            await deps.rerank(query, objects),
+            reranked,
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),

@@ -1,4 +1,4 @@
-"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> page -> hydrate -> rerank."""
+"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         objects, promoted = await hydrate_promoted(
             deps.store, scope, promoted, limit=limit, explain=request.explain, entity_filters=filters
         )
+        reranked = await deps.rerank(query, objects)
         page = await store_page(
             result_sets,
-            await deps.rerank(query, objects),
+            reranked,
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),

@@ -1,4 +1,4 @@
-"""The page: cut the ids, keep the result set, say what was lost."""
+"""Stage 7: the page. Cut the ids, keep the result set, say what was lost."""
 
 from __future__ import annotations
 

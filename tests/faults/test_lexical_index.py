@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 from brain_async.adapters.postgres import PostgresStore, open_postgres
-from brain_async.errors import BackendError
+from brain_async.errors import BackendError, SearchIndexNotReadyError
 from brain_async.local.server import LocalServer, local_postgres
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -281,3 +281,45 @@ async def test_failing_load_leaves_a_working_store(store: PostgresStore, server:
         await store.bulk_load(batches())
     assert len(await _live_parts(store, scope)) == 50
     await _assert_each_found_once(store, scope)
+
+
+async def test_cancelled_load_leaves_a_working_store(store: PostgresStore, server: LocalServer) -> None:
+    scope = fresh_scope()
+    parent = new_parent(scope)
+    loading = anyio.Event()
+
+    async def batches() -> AsyncIterator[list[Object]]:
+        yield [parent, *_make_parts(scope, parent, 50)]
+        loading.set()
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.bulk_load, batches())
+        await loading.wait()
+        group.cancel_scope.cancel()
+    with anyio.fail_after(20):
+        await store.migrate()
+    assert "brain_objects_embedding" in (await store.describe()).indexes
+    await _put_parts(store, scope, 50)
+    await _assert_each_found_once(store, scope)
+
+
+async def test_store_opens_beside_a_load_and_after_one_whose_process_died(
+    store: PostgresStore, server: LocalServer
+) -> None:
+    scope = fresh_scope()
+    await _put_parts(store, scope, 50)
+    async with store.connections.session() as connection:
+        search_path = await connection.fetchval("select current_setting('search_path')")
+    async with open_postgres(server.dsn, dimension=4, search_path=search_path) as loader:
+        async with loader.connections.transaction() as connection:
+            await loader._lexical.suspend(connection)
+        with anyio.fail_after(20):
+            await store.migrate()
+        with pytest.raises(SearchIndexNotReadyError):
+            await store.search_lexical(scope, "shared", Filters(), k=5)
+        await _put_parts(store, scope, 50)
+    # Its connections are gone, as when the process is.
+    with anyio.fail_after(20):
+        await store.migrate()
+        await _assert_each_found_once(store, scope)

@@ -100,14 +100,17 @@ class PostgresStore:
         return self._lexical.known_backend
 
     async def migrate(self) -> None:
-        """Create or upgrade the tables, and rebuild the lexical index if it is stale. Safe from many processes at once.
+        """Create or upgrade the tables, and build what indexes are missing or stale. Safe from many processes at once.
 
+        While a bulk load is running it leaves the indexes to that.
         Raises DimensionMismatchError when the database holds another dimension, MissingExtensionError,
         InvalidInputError when it keeps up another lexical backend than the one asked for, and BackendError when a newer
         version of this library has migrated it.
         """
         await migrate(self.connections, self._dimension, self._lexical_choice)
-        await self._lexical.ensure_ready()
+        with suppress(SearchIndexNotReadyError):
+            await self._lexical.ensure_ready()
+        await self._lexical.backend(refresh=True)
 
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError). Idempotent; the pool stays open."""
@@ -139,7 +142,8 @@ class PostgresStore:
 
         Into an empty store, or with ``rebuild_indexes``, the vector and lexical indexes are dropped first and built at the
         end: several times faster, but lexical searches meanwhile raise SearchIndexNotReadyError and vector searches are
-        exact. Each batch is one transaction. Should the process die, ``migrate`` builds what is missing.
+        exact. Each batch is one transaction. Should the process die or the call be cancelled, ``migrate`` builds what
+        is missing, and so does the next search its lexical index.
 
         Args:
             progress: called with the number of objects stored so far, after each batch.

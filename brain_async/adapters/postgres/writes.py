@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from brain_async.adapters.postgres.admission import StoredState, admit
-from brain_async.adapters.postgres.errors import RETRYABLE
+from brain_async.adapters.postgres.errors import may_succeed_again
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
 from brain_async.adapters.postgres.vectors import storable_embedding
@@ -235,12 +235,12 @@ def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
 
 
 async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
-    """Repeat a transaction that lost a deadlock or a serialisation conflict, at most three times in all."""
+    """Repeat a transaction that lost a conflict, at most three times in all."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return await call()
         except BackendError as error:
-            if not isinstance(error.__cause__, RETRYABLE) or attempt == _ATTEMPTS:
+            if attempt == _ATTEMPTS or not may_succeed_again(error):
                 raise
             await anyio.sleep(random.uniform(0.01, 0.05) * attempt)
     raise AssertionError("unreachable")

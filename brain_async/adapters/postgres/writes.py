@@ -16,7 +16,6 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from brain_async.adapters.postgres.admission import StoredState, admit
 from brain_async.adapters.postgres.errors import may_succeed_again
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
@@ -30,6 +29,7 @@ from brain_async.errors import (
     NamespaceMismatchError,
     ObjectNotFoundError,
 )
+from brain_async.model.admission import StoredState, admit
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 

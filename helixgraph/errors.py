@@ -101,8 +101,6 @@ def translated(error: HelixError, *, writing: bool = False) -> BrainError:
         return _BY_CODE[code](text)
     if code in _BAD_VALUES:
         return InvalidValueError(f"{_BAD_VALUES[code]} ({text})")
-    if error.kind == "Serialization" and writing is False and not error.status_code:
-        return InvalidValueError(f"a value cannot be sent to the graph or read from it: {text}")
     if error.status_code in (401, 403):
         return BackendError("the Helix server refused the API key")
     if error.status_code in _LOST_STATUS:
@@ -170,7 +168,7 @@ _BY_CODE: dict[str, Callable[[str], BrainError]] = {
     ),
     "index_definition_conflict": lambda text: SearchIndexNotReadyError(
         "the graph's indexes were made with another dimension or tenant setting: open it with that one, or "
-        f"await graph.rebuild_indexes() ({text})"
+        f"await graph.rebuild_indexes(dimension=..., tenants=...) ({text})"
     ),
     "invalid_vector_dimension": _dimensions,
     "transaction_conflict": lambda text: BackendError(f"the write kept conflicting with others; repeat it ({text})"),

@@ -10,7 +10,7 @@ from uuid import UUID
 import anyio.to_thread
 from helixdb import AsyncClient
 
-from brain_async.errors import DimensionMismatchError, SearchIndexNotReadyError
+from brain_async.errors import DimensionMismatchError, LinkArgumentsError, SearchIndexNotReadyError
 from brain_async.model.candidate import Candidate, EdgeHit, rank_order
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -101,14 +101,14 @@ class HelixGraph:
     async def rebuild_indexes(self, *, dimension: int | None = None, tenants: bool | None = None) -> None:
         """Drop the text and the vector index and build them again, with other settings if any are given.
 
-        A new ``dimension`` removes every embedding: ensure the objects again afterwards. Searches raise
-        SearchIndexNotReadyError meanwhile. Takes about 8 ms a node for vectors, and far more for the text of thousands
-        of nodes: filling an empty store again is then the quicker way.
+        A ``dimension``, also the constructor's, removes every embedding, since those of another length would block the
+        build: ensure the objects again afterwards. Searches raise SearchIndexNotReadyError meanwhile. Takes about 8 ms a
+        node for vectors, and far more for the text of thousands of nodes: filling an empty store again is then quicker.
         """
         self._ready = self._vectors_ready = False
         await bootstrap.drop_index(self._connection, bootstrap.vector_index(self._dimension, tenants=self._tenants))
         await bootstrap.drop_index(self._connection, bootstrap.text_index(tenants=self._tenants))
-        if dimension is not None and dimension != self._dimension:
+        if dimension is not None:
             await bootstrap.remove_embeddings(self._connection)
             self._dimension = dimension
         await self.bootstrap(tenants=tenants)
@@ -159,6 +159,8 @@ class HelixGraph:
         owned = {(edge.namespace_id, edge.key): edge for given in edges if (edge := owned_by(scope, given)) is not None}
         groups: dict[tuple[str, bool, bool], list[Row]] = {}
         for edge in owned.values():
+            if not edge.relation_type:
+                raise LinkArgumentsError("relation_type")
             row = edge_row(edge)
             shape = (edge.relation_type, bool(row["search_text"]), edge.meta.created_at is not None)
             groups.setdefault(shape, []).append(row)

@@ -34,6 +34,7 @@ async def open_helix(
     timeout: float | None = 30.0,
     limits: httpx.Limits | None = None,
     tenants: bool = False,
+    bootstrap: bool = True,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[HelixGraph]:
     """A bootstrapped graph on the Helix server at ``url``, closed with the block.
@@ -45,15 +46,14 @@ async def open_helix(
         timeout: seconds a request may take; None for no limit.
         limits: of the connection pool.
         tenants: see HelixGraph.
+        bootstrap: make the indexes that are missing; False leaves that, or ``rebuild_indexes``, to the caller.
         transport: replaces the network, for tests.
 
     Raises BackendError when the server cannot be reached, and what ``HelixGraph.bootstrap`` raises.
     """
     with helix_errors():
         client = AsyncClient(url, api_key=api_key, timeout=timeout, limits=limits, transport=transport)
-    async with _closing(client, timeout):
-        graph = HelixGraph(client, dimension=dimension, tenants=tenants, timeout=timeout)
-        await graph.bootstrap()
+    async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
         yield graph
 
 
@@ -64,6 +64,7 @@ async def open_helix_embedded(
     dimension: int,
     timeout: float | None = 30.0,
     tenants: bool = False,
+    bootstrap: bool = True,
 ) -> AsyncIterator[HelixGraph]:
     """A bootstrapped graph in this process, closed with the block.
 
@@ -72,6 +73,7 @@ async def open_helix_embedded(
         dimension: length of every embedding.
         timeout: seconds a request, and opening the directory, may take; None for no limit.
         tenants: see HelixGraph.
+        bootstrap: make the indexes that are missing; False leaves that, or ``rebuild_indexes``, to the caller.
 
     A directory is open in one place at a time: BackendError names the process that has it. Raises MissingExtensionError
     without the package helix-db-embedded, and what ``HelixGraph.bootstrap`` raises.
@@ -79,22 +81,16 @@ async def open_helix_embedded(
     await _load_engine()
     if path is None:
         client = await _opened(InMemory(str(uuid.uuid4())), timeout)
-        async with _closing(client, timeout):
-            yield await _bootstrapped(client, dimension, tenants, timeout)
+        async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
+            yield graph
         return
     lock = await anyio.to_thread.run_sync(DirectoryLock.take, path)
     try:
         client = await _opened(Disk(root=str(lock.home), database=_DATABASE), timeout)
-        async with _closing(client, timeout):
-            yield await _bootstrapped(client, dimension, tenants, timeout)
+        async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
+            yield graph
     finally:
         lock.release()
-
-
-async def _bootstrapped(client: AsyncClient, dimension: int, tenants: bool, timeout: float | None) -> HelixGraph:
-    graph = HelixGraph(client, dimension=dimension, tenants=tenants, timeout=timeout)
-    await graph.bootstrap()
-    return graph
 
 
 async def _load_engine() -> None:
@@ -118,9 +114,14 @@ async def _opened(source: InMemory | Disk, timeout: float | None) -> AsyncClient
 
 
 @asynccontextmanager
-async def _closing(client: AsyncClient, timeout: float | None) -> AsyncIterator[None]:
+async def _graph(
+    client: AsyncClient, dimension: int, tenants: bool, timeout: float | None, bootstrap: bool
+) -> AsyncIterator[HelixGraph]:
     try:
-        yield
+        graph = HelixGraph(client, dimension=dimension, tenants=tenants, timeout=timeout)
+        if bootstrap:
+            await graph.bootstrap()
+        yield graph
     finally:
         with anyio.CancelScope(shield=True):
             await Connection(client, timeout=timeout).aclose()

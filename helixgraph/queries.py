@@ -32,6 +32,7 @@ from helixdb import (
     write_batch,
 )
 
+from brain_async.errors import InvalidValueError
 from brain_async.model.relation import Direction
 from helixgraph.properties import EDGE_FIELDS, LABEL, NODE_FIELDS
 
@@ -94,8 +95,14 @@ class Template:
         self._head = msgspec.json.encode(body)[:-1] + b',"parameters":'
 
     def request(self, **parameters: Any) -> Request:
-        """The request with these parameters. The SDK's own encoding of the same takes ten times as long."""
-        return Request(self._head + msgspec.json.encode(parameters) + b"}")
+        """The request with these parameters. The SDK's own encoding of the same takes ten times as long.
+
+        Raises InvalidValueError for text that is not Unicode and integers beyond 64 bits.
+        """
+        try:
+            return Request(self._head + msgspec.json.encode(parameters) + b"}")
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise InvalidValueError(f"a value cannot be sent to the graph: {error}") from error
 
 
 def _param(name: str) -> PropertyInput:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
+import numpy as np
 
 from brain_async.errors import DimensionMismatchError, InvalidValueError
 from brain_async.model.candidate import Candidate, EdgeHit
@@ -32,12 +32,19 @@ __all__ = [
 
 Row = dict[str, Any]
 
+_MAX_KIND_BYTES = 60_000
+
 
 def node_row(obj: Object, dimension: int) -> Row:
-    """The parameters that make a node equal to ``obj``; without ``embedding`` when it has none, or one of zeros.
+    """The parameters that make a node equal to ``obj``; without ``embedding`` when it has none, or one without a direction.
 
-    Raises DimensionMismatchError, and InvalidValueError for an embedding that is not finite.
+    Raises DimensionMismatchError, and InvalidValueError for an embedding that is not finite in single precision or a kind
+    of more than 60,000 bytes, which the engine's index by kind could not take.
     """
+    if len(obj.kind.encode(errors="replace")) > _MAX_KIND_BYTES:
+        raise InvalidValueError(
+            f"a kind is too long for the graph: keep it below {_MAX_KIND_BYTES} bytes", field="kind"
+        )
     row: Row = {
         "object_id": str(obj.key),
         "namespace_id": namespace_value(obj.namespace_id),
@@ -53,9 +60,12 @@ def node_row(obj: Object, dimension: int) -> Row:
     if obj.embedding is not None:
         if len(obj.embedding) != dimension:
             raise DimensionMismatchError(expected=dimension, got=len(obj.embedding))
-        if not all(map(math.isfinite, obj.embedding)):
-            raise InvalidValueError("an embedding must hold finite numbers", field="embedding")
-        if any(obj.embedding):
+        with np.errstate(over="ignore", under="ignore"):
+            vector = np.asarray(obj.embedding, np.float32)
+            squares = float((vector * vector).sum())
+        if not np.isfinite(vector).all():
+            raise InvalidValueError("an embedding must hold numbers of single precision", field="embedding")
+        if squares > 0.0:
             row["embedding"] = obj.embedding
     return row
 

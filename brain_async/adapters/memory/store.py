@@ -266,7 +266,9 @@ class MemoryStore:
             live = (
                 current is not None and current.deleted_at is None and parent is not None and parent.deleted_at is None
             )
-            self._columns.set_searchable(self._slots[part.key], live)
+            slot = self._slots[part.key]
+            self._columns.set_searchable(slot, live)
+            self._lexical.set_searchable(part.namespace_id, slot, live)
 
 
 def _vector_group(row: Object) -> Hashable:

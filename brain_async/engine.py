@@ -222,7 +222,7 @@ class Engine:
 
         Fills id, namespace, created_at (kept from the first put) and updated_at (always now). With an embedder the
         vector is made here; an embedder failure stores nothing. Raises InvalidInputError's subclasses before any write;
-        GraphEnsureError when the row is stored and its graph node is not.
+        GraphEnsureError when the object is stored and its graph node is not.
         """
         return await write.put(self._deps, scope, obj)
 
@@ -239,7 +239,7 @@ class Engine:
     async def soft_delete(self, scope: Scope, object_id: UUID | None) -> None:
         """Hide an object, its graph node and its edges. Its parts stay readable by id but are not found any more.
 
-        Raises ObjectNotFoundError, GraphRemoveError (the row is then untouched).
+        Raises ObjectNotFoundError, GraphRemoveError (the object is then untouched).
         """
         await write.soft_delete(self._deps, scope, object_id)
 

@@ -423,13 +423,13 @@ class RerankerError(BackendError):
 
 
 class GraphEnsureError(BackendError):
-    """Raised when the row was stored and the graph node could not be. Repeating the put heals it."""
+    """Raised when the object was stored and its graph node could not be. Repeating the put heals it."""
 
     code = "graph_ensure"
 
 
 class GraphRemoveError(BackendError):
-    """Raised when the graph node could not be removed; the row is untouched."""
+    """Raised when the graph node could not be removed; the object is untouched."""
 
     code = "graph_remove"
 

@@ -28,7 +28,7 @@ D = TypeVar("D", bound=Failable)
 
 
 class Draft(msgspec.Struct):
-    """One object on its way through a write; ``error`` is what stopped it, ``stored`` whether the row was written."""
+    """One object on its way through a write; ``error`` is what stopped it, ``stored`` whether the store holds it."""
 
     index: int
     object: Object

@@ -45,7 +45,7 @@ PREPARE_CHUNK = 256
 
 
 def _ensure_failure(cause: BrainError) -> GraphEnsureError:
-    failure = GraphEnsureError(f"the row is stored, its graph node is not: put it again once the graph works ({cause})")
+    failure = GraphEnsureError(f"the object is stored, its graph node is not: put it again once the graph works ({cause})")
     failure.__cause__ = cause
     return failure
 
@@ -126,7 +126,7 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
                 await within(deps.config.graph_timeout, "the graph", removal)
             except BrainError as error:
                 raise GraphRemoveError(
-                    f"the graph node of {object_id} could not be removed; the row is untouched"
+                    f"the graph node of {object_id} could not be removed; the object is untouched"
                 ) from error
         await writer.soft_delete(scope, object_id, at=at)
         if deps.ledger is not None and not found[0].is_part:

@@ -45,7 +45,9 @@ PREPARE_CHUNK = 256
 
 
 def _ensure_failure(cause: BrainError) -> GraphEnsureError:
-    failure = GraphEnsureError(f"the object is stored, its graph node is not: put it again once the graph works ({cause})")
+    failure = GraphEnsureError(
+        f"the object is stored, its graph node is not: put it again once the graph works ({cause})"
+    )
     failure.__cause__ = cause
     return failure
 

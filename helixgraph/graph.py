@@ -213,7 +213,7 @@ class HelixGraph:
                 score=lambda hit: float(hit["$score"]),
                 admits=lambda _: True,
                 broad_first=True,
-                broad_is_complete=True,
+                broad_is_exact=True,
             )
         except SearchIndexNotReadyError:
             # A label gets its index before its first noted edge: without one of those there is nothing to miss.
@@ -259,8 +259,9 @@ class HelixGraph:
             k=k,
             score=(lambda hit: float(hit["$score"])) if channel == "text" else _cosine,
             admits=allowed.admits,
-            broad_first=not allowed.names_ids,
-            broad_is_complete=channel == "text",
+            # A text search over everything costs so little that it pays even when it fails.
+            broad_first=not allowed.names("object_id", *(["properties"] if channel == "vector" else [])),
+            broad_is_exact=channel == "text",
         )
         return [node_candidate(row, score) for row, score in rows]
 

@@ -19,6 +19,7 @@ Row = Mapping[str, Any]
 _LONG_LIST: Final = 256
 _SPARE: Final = 16
 _BREADTH: Final = 4
+_GROWTH: Final = 16  # of a search that ended among ties or found too little that passes
 _MOST: Final = 1_000_000
 
 
@@ -37,10 +38,9 @@ class Restriction(msgspec.Struct, frozen=True):
         """Whether a row that satisfies the conditions is in all of the ``members``."""
         return all(row.get(column) in values for column, values in self.members.items())
 
-    @property
-    def names_ids(self) -> bool:
-        """Whether the conditions name the nodes themselves, so that there are few."""
-        return any(name == "object_id" for name, _, _ in self.conditions)
+    def names(self, *columns: str) -> bool:
+        """Whether a condition is about one of ``columns``."""
+        return any(name.partition(".")[0] in columns for name, _, _ in self.conditions)
 
 
 def restriction(scope: Scope, filters: Filters) -> Restriction | None:
@@ -91,25 +91,29 @@ async def best(
     score: Callable[[Row], float],
     admits: Callable[[Row], bool],
     broad_first: bool,
-    broad_is_complete: bool,
+    broad_is_exact: bool,
 ) -> list[tuple[Row, float]]:
     """At least the best ``k`` rows with their scores, best first, and every row that ties with the k-th.
 
     ``ask(limit, within)`` runs the search: over everything, cut to what satisfies the conditions, or ``within`` what does.
     The first is far quicker unless few nodes satisfy them, so it is tried first when ``broad_first``; what it yields
-    counts only when it is enough. ``broad_is_complete``: a search over everything leaves nothing out that matches.
+    counts only when it is enough. Without ``broad_is_exact`` (approximate nearest neighbours) ties among the best make it
+    ask again: which of equal vectors such a search reaches is a matter of chance.
     """
     if broad_first:
         limit = _BREADTH * (k + _SPARE)
         rows, sufficient, whole = _joined(await ask(limit, False), limit, k, score, admits)
-        if sufficient or (whole and broad_is_complete):
+        if broad_is_exact:
+            if sufficient or whole:
+                return rows
+        elif sufficient and all(rows[n][1] > rows[n + 1][1] for n in range(min(k, len(rows) - 1))):
             return rows
     limit = k + _SPARE
     while True:
         rows, sufficient, whole = _joined(await ask(limit, True), limit, k, score, admits)
         if sufficient or whole or limit >= _MOST:
             return rows
-        limit *= _BREADTH
+        limit *= _GROWTH
 
 
 def _joined(

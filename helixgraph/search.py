@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from helixgraph.properties import UNSET_TIME, filter_values, micros, namespace_value, property_path
-from helixgraph.queries import Condition
+from helixgraph.queries import MOST_ANY, Comparison, Condition, padded
 
 __all__ = ["Restriction", "Row", "best", "restriction"]
 
 Row = Mapping[str, Any]
 
 _LONG_LIST: Final = 256
+_INDEXED: Final = ("object_id", "kind")
+_COLUMNS: Final = ("object_id", "kind", "title")  # of the rows of a search
 _SPARE: Final = 16
 _BREADTH: Final = 4
 _GROWTH: Final = 16  # of a search that ended among ties or found too little that passes
@@ -49,13 +51,13 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
     parameters: dict[str, Any] = {}
     members: dict[str, frozenset[str]] = {}
 
-    def add(name: str, comparison: Literal["eq", "in", "gte", "lt", "gt"], value: object) -> None:
-        parameter = f"c{len(conditions)}"
-        conditions.append((name, comparison, parameter))
-        parameters[parameter] = value
+    def add(name: str, comparison: Comparison, *values: object) -> None:
+        names = tuple(f"c{len(parameters) + place}" for place in range(len(values)))
+        conditions.append((name, comparison, names))
+        parameters.update(zip(names, values, strict=True))
 
     if scope.namespace_id is not None:
-        add("namespace_id", "eq", namespace_value(scope.namespace_id))
+        add("namespace_id", "any", namespace_value(scope.namespace_id))
     lists: list[tuple[str, Sequence[str] | None]] = [
         ("kind", filters.kinds),
         ("kind", filters.own_kinds),
@@ -68,7 +70,9 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
             continue
         if not values:
             return None
-        if len(values) <= _LONG_LIST or name not in ("kind", "title", "object_id"):
+        if len(values) <= (MOST_ANY if name in _INDEXED else 1):
+            add(name, "any", *padded(values))
+        elif len(values) <= _LONG_LIST or name not in _COLUMNS:
             add(name, "in", list(values))
         else:
             members[name] = frozenset(values) & members.get(name, frozenset(values))

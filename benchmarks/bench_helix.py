@@ -134,7 +134,7 @@ def reads(
 ) -> dict[str, Pair]:
     """By name: a read through the adapter, and its (first) request through the SDK alone."""
     conditions: tuple[queries.Condition, ...] = (("namespace_id", "any", ("c0",)),)
-    limit = 4 * (K + 16)
+    limit = 2 * K + 16  # what the adapter asks for first
 
     def raw(request: queries.Request) -> Callable[[], Awaitable[Any]]:
         return lambda: client.query(request)  # type: ignore[arg-type]  # all it needs is to_json_bytes

@@ -29,6 +29,7 @@ from brain_async.model.relation import Edge, EdgeMeta
 from brain_async.testing.corpus import vocabulary
 from helixgraph import HelixGraph, queries
 from helixgraph.properties import query_words
+from helixgraph.request import Request
 from report import Check, Report, percentile
 
 DIMENSION = 256
@@ -136,7 +137,7 @@ def reads(
     conditions: tuple[queries.Condition, ...] = (("namespace_id", "any", ("c0",)),)
     limit = 2 * K + 16  # what the adapter asks for first
 
-    def raw(request: queries.Request) -> Callable[[], Awaitable[Any]]:
+    def raw(request: Request) -> Callable[[], Awaitable[Any]]:
         return lambda: client.query(request)  # type: ignore[arg-type]  # all it needs is to_json_bytes
 
     hop = queries.frontier_edges("both", scoped=True, labelled=True, sizes=(1,))

@@ -11,7 +11,7 @@ from helixdb import IndexSpec, ReadBatch, Traversal, VectorDistanceMetric, Write
 from brain_async.errors import SearchIndexNotReadyError
 from helixgraph.client import Connection
 from helixgraph.properties import LABEL, index_name
-from helixgraph.queries import Template
+from helixgraph.request import Template
 
 __all__ = [
     "create_indexes",

@@ -12,7 +12,7 @@ from helixdb import AsyncClient, HelixError
 
 from brain_async.errors import BackendTimeoutError
 from helixgraph.errors import helix_errors, is_transient
-from helixgraph.queries import Request
+from helixgraph.request import Request
 
 __all__ = ["Connection"]
 

@@ -10,7 +10,8 @@ from brain_async.model.relation import Direction, Neighbor, canonical_relation_t
 from brain_async.model.scope import Scope
 from helixgraph.client import Connection
 from helixgraph.properties import namespace_value
-from helixgraph.queries import MOST_ANY, Side, frontier_edges, hub_edges, padded
+from helixgraph.queries import MOST_ANY, Side, frontier_edges, hub_edges
+from helixgraph.request import padded
 from helixgraph.rows import edge_meta
 
 __all__ = ["neighbors"]

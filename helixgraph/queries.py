@@ -1,4 +1,4 @@
-"""Requests: what is sent to the engine, built once per shape and filled in with parameters.
+"""Queries: every read and write of the graph as a template, built once per shape.
 
 Whatever a caller supplied travels as a parameter, except edge labels and index definitions, which the engine wants in the
 query itself; there they are values of the SDK's syntax tree, never text that is put together.
@@ -6,12 +6,10 @@ query itself; there they are values of the SDK's syntax tree, never text that is
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-import msgspec
 from helixdb import (
     BatchCondition,
     EdgeRef,
@@ -22,28 +20,24 @@ from helixdb import (
     Projection,
     PropertyInput,
     PropertyProjection,
-    ReadBatch,
     SourcePredicate,
     StreamBound,
     Traversal,
-    WriteBatch,
     g,
     read_batch,
     write_batch,
 )
 
-from brain_async.errors import InvalidValueError
 from brain_async.model.relation import Direction
 from helixgraph.properties import EDGE_FIELDS, LABEL, NODE_FIELDS, index_name
+from helixgraph.request import Template
 
 __all__ = [
     "MOST_ANY",
     "Channel",
     "Comparison",
     "Condition",
-    "Request",
     "Side",
-    "Template",
     "edge_search",
     "ensure_edges",
     "ensure_nodes",
@@ -52,7 +46,6 @@ __all__ = [
     "namespaces",
     "node_search",
     "noted_edge",
-    "padded",
     "remove_edges",
     "remove_node",
 ]
@@ -77,39 +70,6 @@ _EDGE_COLUMNS = [
     *(Projection.property(name) for name in (*EDGE_FIELDS, "created_at")),
 ]
 _NODE_COLUMNS = [PropertyProjection.new(name) for name in ("object_id", "title", "position", "updated_at", "kind")]
-
-
-class Request:
-    """A request ready to send: all that the SDK's client asks of one is ``to_json_bytes``."""
-
-    __slots__ = ("_body",)
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def to_json_bytes(self) -> bytes:
-        """The JSON body."""
-        return self._body
-
-
-class Template:
-    """A request whose parameters are still to be given."""
-
-    def __init__(self, batch: ReadBatch | WriteBatch, types: dict[str, Any]) -> None:
-        body = json.loads(batch.to_query_request().to_json_string())
-        body["parameter_types"] = types
-        body.pop("parameters", None)
-        self._head = msgspec.json.encode(body)[:-1] + b',"parameters":'
-
-    def request(self, **parameters: Any) -> Request:
-        """The request with these parameters. The SDK's own encoding of the same takes ten times as long.
-
-        Raises InvalidValueError for text that is not Unicode and integers beyond 64 bits.
-        """
-        try:
-            return Request(self._head + msgspec.json.encode(parameters) + b"}")
-        except (UnicodeEncodeError, OverflowError) as error:
-            raise InvalidValueError(f"a value cannot be sent to the graph: {error}") from error
 
 
 def _param(name: str) -> PropertyInput:
@@ -286,11 +246,6 @@ def frontier_edges(direction: Direction, *, scoped: bool, labelled: bool, sizes:
 def _any_of(name: str, parameters: Sequence[str]) -> Any:
     equal = [SourcePredicate.eq(name, Expr.param(parameter)) for parameter in parameters]
     return equal[0] if len(equal) == 1 else SourcePredicate.or_(equal)
-
-
-def padded(values: Sequence[str]) -> list[str]:
-    """``values`` with the last one repeated up to a power of two, so that few shapes of requests are made."""
-    return [*values, *[values[-1]] * ((1 << (len(values) - 1).bit_length()) - len(values))]
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,8 @@ from helixgraph.properties import (
     namespace_value,
     property_path,
 )
-from helixgraph.queries import MOST_ANY, Comparison, Condition, padded
+from helixgraph.queries import MOST_ANY, Comparison, Condition
+from helixgraph.request import padded
 
 __all__ = ["Restriction", "Row", "best", "restriction"]
 

@@ -8,10 +8,11 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["ChannelName", "EngineConfig", "FusionMethod", "FusionWeights"]
+__all__ = ["ChannelName", "EngineConfig", "FusionMethod", "FusionWeights", "GraphWrites"]
 
 ChannelName = Literal["lexical", "trigram", "vector", "graph_text", "graph_vector"]
 FusionMethod = Literal["relative", "rrf"]
+GraphWrites = Literal["strict", "eventual"]
 
 
 class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
         rerank_timeout: deadline of reranking a page, in seconds.
         graph_timeout: deadline of one graph write, in seconds.
+        graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
+            ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
+            and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
     """
@@ -84,6 +88,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     embed_batch_timeout: float = 300.0
     rerank_timeout: float = 30.0
     graph_timeout: float = 30.0
+    graph_writes: GraphWrites = "strict"
     require_namespace: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 

@@ -423,7 +423,7 @@ class RerankerError(BackendError):
 
 
 class GraphEnsureError(BackendError):
-    """Raised when the row was stored and the graph node could not be. Repeating the put heals it."""
+    """Raised when the row was stored and the graph node could not be. Repeating the put heals it, and so does reconcile."""
 
     code = "graph_ensure"
 

@@ -173,7 +173,28 @@ def _delegate(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-class FaultyStore(Faulty):
+class FaultyOutbox(Faulty):
+    """The outbox of a store or a ledger."""
+
+    pending = _delegate("pending")
+    pending_for = _delegate("pending_for")
+    pending_around = _delegate("pending_around")
+    current = _delegate("current")
+    settle = _delegate("settle")
+    reopen = _delegate("reopen")
+    reopen_around = _delegate("reopen_around")
+    count = _delegate("count")
+
+
+class FaultyKeeper(Faulty):
+    """What keeps an outbox, which fails by itself."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(inner)
+        self.graph_outbox = FaultyOutbox(inner.graph_outbox)
+
+
+class FaultyStore(FaultyKeeper):
     """A store."""
 
     get = _delegate("get")
@@ -202,9 +223,11 @@ class FaultyGraph(Faulty):
     search_objects_text = _delegate("search_objects_text")
     search_objects_vector = _delegate("search_objects_vector")
     search_edges = _delegate("search_edges")
+    scan_nodes = _delegate("scan_nodes")
+    scan_edges = _delegate("scan_edges")
 
 
-class FaultyLedger(Faulty):
+class FaultyLedger(FaultyKeeper):
     """An edge ledger."""
 
     record_edges = _delegate("record_edges")

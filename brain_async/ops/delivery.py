@@ -129,7 +129,7 @@ def _is_newest(obj: Object | None, entry: OutboxEntry[UUID]) -> bool:
 
 
 async def push_edges(deps: Deps, scope: Scope, edges: Sequence[Edge]) -> None:
-    """Write edges just recorded, whose ends were live. Raises what the graph raises."""
+    """Write edges just recorded. Raises what the graph, or reading the store, raises."""
     outbox = deps.can.edge_outbox
     if outbox is not None:
         try:
@@ -163,9 +163,10 @@ async def deliver_edges(
             if own in wanted and wanted[own].stamp is not None and edge.meta.updated_at == wanted[own].stamp
         }
         unread = list({key: None for own in wanted if own not in live for key in [own[1]]})
-        if unread:
-            current = await edges_between_live(deps, scope, await outbox.current(scope, unread))
-            live |= {(edge.namespace_id, edge.key): edge for edge in current if (edge.namespace_id, edge.key) in wanted}
+        current = [*live.values(), *(await outbox.current(scope, unread) if unread else [])]
+        # Also of those just recorded: an end may have been deleted since it was looked at.
+        owned = {(edge.namespace_id, edge.key): edge for edge in await edges_between_live(deps, scope, current)}
+        live = {own: edge for own, edge in owned.items() if own in wanted}
         await add_edges(deps, scope, list(live.values()))
         gone: dict[UUID | None, list[EdgeKey]] = defaultdict(list)
         for namespace_id, key in wanted:

@@ -85,7 +85,8 @@ returning b.version
 """
 
 _REOPEN_EDGES = """
-insert into brain_graph_edge_outbox as b (from_id, to_id, relation_type, namespace_id) {rows}
+insert into brain_graph_edge_outbox as b (from_id, to_id, relation_type, namespace_id)
+select * from ({rows}) due
 order by from_id, to_id, relation_type collate "C", namespace_id
 on conflict (from_id, to_id, relation_type, namespace_id) do update set version = excluded.version, stamp = null
 """

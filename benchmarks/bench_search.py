@@ -217,7 +217,7 @@ async def run(parts: int, lexical: str, home: Path) -> Report:
     embedder = KnownVectors(queries)
     async with local_postgres(home) as server:
         pool = await create_pool(
-            server.dsn, pool_size=POOL, search_path=None, transaction_pooler=False, command_timeout=600
+            server.dsn, pool_size=POOL, search_path=None, transaction_pooler=False, statement_timeout=600
         )
         try:
             store = PostgresStore(pool, dimension=DIMENSION, lexical=lexical)  # type: ignore[arg-type]

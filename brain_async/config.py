@@ -8,11 +8,24 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["ChannelName", "EngineConfig", "FusionMethod", "FusionWeights", "GraphWrites"]
+__all__ = [
+    "DENSE_CHANNELS",
+    "GRAPH_CHANNELS",
+    "ChannelName",
+    "EngineConfig",
+    "FusionMethod",
+    "FusionWeights",
+    "GraphWrites",
+]
 
 ChannelName = Literal["lexical", "trigram", "vector", "graph_text", "graph_vector"]
 FusionMethod = Literal["relative", "rrf"]
 GraphWrites = Literal["strict", "eventual"]
+
+DENSE_CHANNELS = frozenset[ChannelName]({"vector", "graph_vector"})
+"""Those that need the query's embedding."""
+
+GRAPH_CHANNELS = frozenset[ChannelName]({"graph_text", "graph_vector"})
 
 
 class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +61,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         sibling_radius: parts before and after a part that expand returns with it.
         graph_neighbor_k: neighbours taken per node and hop.
         max_expand_hops: cap on hops of a walk.
-        max_graph_expand_nodes: nodes whose neighbours one walk may ask for, over all hops. (The original counts
-            one call a node; here a hop is one request, and the same number bounds its frontier.)
+        max_graph_expand_nodes: nodes whose neighbours one walk may ask for, over all hops.
         max_result_set_size: ids kept in a result set.
         fail_on_embedder_error, fail_on_graph_error: raise instead of degrading.
         fail_on_lexical_error: False degrades a failing lexical channel too, where another channel answered.

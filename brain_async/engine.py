@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
-from brain_async.errors import RecipeNameRequiredError, StoreRequiredError
+from brain_async.errors import InvalidInputError, RecipeNameRequiredError, StoreRequiredError
 from brain_async.model.drift import Drift, ReconcileReport
 from brain_async.model.kind import KindSchema, KindSpec
 from brain_async.model.object import Object
@@ -38,7 +38,7 @@ from brain_async.ops import (
 from brain_async.ops.arguments import checked
 from brain_async.ops.deps import Capabilities, Deps
 from brain_async.ports.graph import GraphReader
-from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import Observer, Progress, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import ObjectReader
@@ -113,8 +113,18 @@ class Engine:
         return self._deps.config
 
     def session(self, namespace: UUID | None = None, context: SearchContext | None = None) -> Session:
-        """The verbs bound to one scope and one SearchContext: ``context``, or a new one for ``namespace``."""
-        return Session(self, context if context is not None else SearchContext(namespace))
+        """The verbs bound to one scope and one SearchContext: ``context``, or a new one for ``namespace``.
+
+        Raises InvalidInputError when both are given and the context is of another namespace.
+        """
+        if context is None:
+            context = SearchContext(namespace)
+        elif namespace not in (None, context.namespace_id):
+            raise InvalidInputError(
+                f"the context is of namespace {context.namespace_id}, not {namespace}: give one of the two",
+                field="namespace",
+            )
+        return Session(self, context)
 
     # Reading
 
@@ -192,8 +202,8 @@ class Engine:
         return await expand.expand_by_recipe(self._deps, scope, name, object_id, result_sets)
 
     def register_expand_recipe(self, recipe: ExpandRecipe) -> None:
-        """Register (or replace) a recipe by its trimmed name. Raises RecipeNameRequiredError."""
-        name = checked(recipe.name, str, "name").strip()
+        """Register (or replace) a recipe by its trimmed name. Raises RecipeNameRequiredError, InvalidInputError."""
+        name = checked(checked(recipe, ExpandRecipe, "recipe").name, str, "name").strip()
         if not name:
             raise RecipeNameRequiredError
         self._deps.recipes[name] = recipe
@@ -213,13 +223,13 @@ class Engine:
 
         Fills id, namespace, created_at (kept from the first put) and updated_at (always now). With an embedder the
         vector is made here; an embedder failure stores nothing. Raises InvalidInputError's subclasses before any write;
-        GraphEnsureError when the row is stored and its graph node is not: a repeated put heals it, and so does
+        GraphEnsureError when the object is stored and its graph node is not: a repeated put heals it, and so does
         ``reconcile``. With ``EngineConfig.graph_writes="eventual"`` that is no error, and left to ``reconcile``.
         """
         return await write.put(self._deps, scope, obj)
 
     async def put_many(
-        self, scope: Scope, objects: Sequence[Object], *, progress: write.Progress | None = None
+        self, scope: Scope, objects: Sequence[Object], *, progress: Progress | None = None
     ) -> PutManyResult:
         """``put`` for many, in batches; parents may come with their parts, in any order.
 
@@ -231,8 +241,8 @@ class Engine:
     async def soft_delete(self, scope: Scope, object_id: UUID | None) -> None:
         """Hide an object, its graph node and its edges. Its parts stay readable by id but are not found any more.
 
-        Raises ObjectNotFoundError, GraphRemoveError (the row is then untouched; whether the node is gone is known after
-        ``reconcile``). With ``graph_writes="eventual"`` the row goes first, and a failing graph is no error.
+        Raises ObjectNotFoundError, GraphRemoveError (the object is then untouched; whether its node is gone shows after
+        ``reconcile``). With ``graph_writes="eventual"`` the object goes first, and a failing graph is no error.
         """
         await write.soft_delete(self._deps, scope, object_id)
 
@@ -248,7 +258,7 @@ class Engine:
         return await link.link(self._deps, scope, from_id, to_id, relation_type, meta)
 
     async def link_many(
-        self, scope: Scope, edges: Sequence[Edge], *, progress: write.Progress | None = None
+        self, scope: Scope, edges: Sequence[Edge], *, progress: Progress | None = None
     ) -> LinkManyResult:
         """``link`` for many, in batches of 500; of edges with one key the last counts.
 
@@ -261,19 +271,21 @@ class Engine:
         """Remove one edge; an edge that is not there is no error. Raises as ``link`` for its arguments."""
         await link.unlink(self._deps, scope, from_id, to_id, relation_type)
 
-    async def project(self, scope: Scope = Scope(), *, progress: write.Progress | None = None) -> tuple[int, int]:
+    async def project(
+        self, scope: Scope = Scope(), *, progress: Callable[[int, int], object] | None = None
+    ) -> tuple[int, int]:
         """Fill an empty graph from the store's first-class objects and the ledger's edges: (nodes, edges) written.
 
         For a graph that nothing else writes to meanwhile, such as a new MemoryGraph; it removes nothing. What the outbox
-        says of what was written is settled, and the rest of it delivered. Raises GraphWriterRequiredError; a failing graph
-        raises.
+        says of what was written is settled, and the rest of it delivered. ``progress`` is called with both numbers, so far,
+        after each batch. Raises GraphWriterRequiredError; a failing graph raises.
         """
         return await reconcile.project(self._deps, scope, progress)
 
     # Looking after the graph
 
     async def reconcile(
-        self, scope: Scope = Scope(), *, full: bool = False, progress: write.Progress | None = None
+        self, scope: Scope = Scope(), *, full: bool = False, progress: Callable[[int, int], object] | None = None
     ) -> ReconcileReport:
         """Tell the graph what the outbox says it still has to be told.
 

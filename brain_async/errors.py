@@ -348,7 +348,7 @@ class GraphRequiredError(UnavailableError):
 
 
 class GraphWriterRequiredError(UnavailableError):
-    """Raised when link or unlink is called and the graph cannot write."""
+    """Raised when link, link_many, unlink or project is called and the graph cannot write."""
 
     code = "graph_writer_required"
 
@@ -423,13 +423,13 @@ class RerankerError(BackendError):
 
 
 class GraphEnsureError(BackendError):
-    """Raised when the row was stored and the graph node could not be. Repeating the put heals it, and so does reconcile."""
+    """Raised when the object was stored and its graph node could not be. Repeating the put heals it, as does reconcile."""
 
     code = "graph_ensure"
 
 
 class GraphRemoveError(BackendError):
-    """Raised when the graph node could not be removed; the row is untouched."""
+    """Raised when the graph node could not be removed; the object is untouched."""
 
     code = "graph_remove"
 

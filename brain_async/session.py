@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -30,6 +30,7 @@ from brain_async.model.requests import (
 from brain_async.model.results import LinkHit, LinkManyResult, PutManyResult, ResultSet, RichObject, SearchPage
 from brain_async.model.scope import Scope
 from brain_async.model.session_state import decode_session_state, encode_session_state
+from brain_async.ports.host import Progress
 
 if TYPE_CHECKING:
     from brain_async.engine import Engine
@@ -103,8 +104,8 @@ class SearchContext:
     def restore(self, data: bytes | str | None) -> None:
         """Replace the whole state with an exported one; None, empty data and JSON null clear it.
 
-        Reads the envelope that ``export`` writes (as the original does) and the older bare result set, which has no
-        namespace. Raises InvalidSessionStateError and changes nothing when ``data`` is anything else.
+        Reads the envelope that ``export`` writes (the Go package ``brain`` writes the same) and the older bare result
+        set, which has no namespace. Raises InvalidSessionStateError and changes nothing when ``data`` is anything else.
         """
         self._namespace_id, self._active = decode_session_state(data)
 
@@ -154,10 +155,24 @@ class Session:
         return await self._engine.search(self.scope, request, self.context)
 
     async def find_exact(
-        self, query: str, *, filters: FilterInput | None = None, limit: int = 0, scope_ids: Sequence[UUID] = ()
+        self,
+        query: str,
+        *,
+        filters: FilterInput | None = None,
+        limit: int = 0,
+        scope_ids: Sequence[UUID] = (),
+        explain: bool = False,
+        explain_ids: Sequence[UUID] = (),
     ) -> SearchPage:
         """Find by id, title or path-like phrase, typos forgiven."""
-        request = SearchRequest(query=query, filters=filters or {}, limit=limit, scope_ids=scope_ids)
+        request = SearchRequest(
+            query=query,
+            filters=filters or {},
+            limit=limit,
+            scope_ids=scope_ids,
+            explain=explain,
+            explain_ids=explain_ids,
+        )
         return await self._engine.find_exact(self.scope, request, self.context)
 
     async def find_objects(
@@ -236,9 +251,7 @@ class Session:
         """Insert or replace one object."""
         return await self._engine.put(self.scope, obj)
 
-    async def put_many(
-        self, objects: Sequence[Object], *, progress: Callable[[int, int], object] | None = None
-    ) -> PutManyResult:
+    async def put_many(self, objects: Sequence[Object], *, progress: Progress | None = None) -> PutManyResult:
         """Insert or replace many, in batches."""
         return await self._engine.put_many(self.scope, objects, progress=progress)
 
@@ -262,9 +275,7 @@ class Session:
         meta = EdgeMeta(note=note, status=status, role=role, confidence=confidence, evidence_id=evidence_id)
         return await self._engine.link(self.scope, from_id, to_id, relation_type, meta)
 
-    async def link_many(
-        self, edges: Sequence[Edge], *, progress: Callable[[int, int], object] | None = None
-    ) -> LinkManyResult:
+    async def link_many(self, edges: Sequence[Edge], *, progress: Progress | None = None) -> LinkManyResult:
         """Link many, in batches."""
         return await self._engine.link_many(self.scope, edges, progress=progress)
 

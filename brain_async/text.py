@@ -13,6 +13,7 @@ __all__ = [
     "ENTITY_CONTENT_CHARS",
     "MAX_QUERY_CHARS",
     "SNIPPET_CHARS",
+    "UNSTORABLE",
     "clean_query",
     "entity_index_text",
     "format_number",
@@ -25,12 +26,13 @@ ENTITY_CONTENT_CHARS = 2_000
 SNIPPET_CHARS = 240
 MAX_QUERY_CHARS = 2_000
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+"""NUL and lone surrogates, which no store can keep."""
 
 
 def clean_query(query: str) -> str:
     """``query`` as the channels see it: NUL and lone surrogates removed, trimmed, cut to 2,000 characters."""
-    return _UNSTORABLE.sub("", query).strip()[:MAX_QUERY_CHARS]
+    return UNSTORABLE.sub("", query).strip()[:MAX_QUERY_CHARS]
 
 
 def _property_lines(properties: Mapping[str, Any]) -> list[str]:

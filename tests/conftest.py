@@ -6,21 +6,42 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import anyio
 import asyncpg
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import HealthCheck, settings
 
 from brain_async.local.server import LocalServer, local_postgres
 
 # Losing the test data in a power cut is no loss; every other setting is what users get.
 _TEST_SETTINGS = {"fsync": "off"}
 
+# A busy machine makes neither a slow example nor slow generation a failure.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
+
+_SERVER = pytest.StashKey[LocalServer]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where a test failed and the session's server is dead, say what its log says, and start it for the tests to come."""
+    report = yield
+    server = item.config.stash.get(_SERVER, None)
+    if report.failed and server is not None and server.pid is None:
+        report.sections.append(("PostgreSQL had died; its log ends", server.log_tail()))
+        with ThreadPoolExecutor() as threads:  # this one has an event loop
+            threads.submit(anyio.run, server.ensure_running).result()
+    return report
+
 
 @pytest.fixture(scope="session")
-async def postgres_server() -> AsyncIterator[LocalServer | None]:
+async def postgres_server(pytestconfig: pytest.Config) -> AsyncIterator[LocalServer | None]:
     """The session's local server; None when BRAIN_TEST_DSN names another one to test against."""
     if os.environ.get("BRAIN_TEST_DSN"):
         yield None
@@ -29,7 +50,9 @@ async def postgres_server() -> AsyncIterator[LocalServer | None]:
     home = Path(tempfile.mkdtemp(prefix="brain-test-", dir="/tmp"))
     try:
         async with local_postgres(home, settings=_TEST_SETTINGS) as server:
+            pytestconfig.stash[_SERVER] = server
             yield server
+            del pytestconfig.stash[_SERVER]
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

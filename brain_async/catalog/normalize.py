@@ -34,10 +34,12 @@ def normalize_kind(spec: KindSpec) -> KindSpec:
     """``spec`` with name, description and field names trimmed, types as FieldType, and the operators its types allow.
 
     Raises InvalidKindError: blank kind, a field name that is blank, given twice, a core filter key or not of
-    A-Z a-z 0-9 _, a missing or unknown type, text that cannot be stored. ``field`` is ``kind``, ``description`` or
-    ``fields[i].name`` and the like.
+    A-Z a-z 0-9 _, a missing or unknown type, a flag that is no boolean, text that cannot be stored. ``field`` is
+    ``kind``, ``description`` or ``fields[i].name`` and the like.
     """
     _require(spec, KindSpec, "kind spec")
+    _require(spec.is_part, bool, "is_part")
+    _require(spec.is_parent, bool, "is_parent")
     _require(spec.fields, (tuple, list), "fields")
     kind = _text("kind", spec.kind, max_bytes=MAX_NAME_BYTES)
     if not kind:
@@ -57,6 +59,7 @@ def normalize_kind(spec: KindSpec) -> KindSpec:
 
 def _normalize_field(field: FieldSpec, kind: str, where: str) -> FieldSpec:
     _require(field, FieldSpec, where)
+    _require(field.required, bool, f"{where}.required")
     _require(field.examples, (tuple, list), f"{where}.examples")
     name = _text(f"{where}.name", field.name, max_bytes=MAX_NAME_BYTES)
     if not name:
@@ -81,8 +84,9 @@ def _normalize_field(field: FieldSpec, kind: str, where: str) -> FieldSpec:
 
 
 def _field_type(given: object, name: str, kind: str, where: str) -> FieldType:
-    if given is None or given == "":
+    if given is None or (isinstance(given, str) and not given):
         raise InvalidKindError(f"field {name!r} of kind {kind!r} has no type: give one of {_TYPES}", field=where)
+    _require(given, str, where)
     for field_type in FieldType:
         if given == field_type:
             return field_type

@@ -52,6 +52,15 @@ MAX_PROPERTY_DEPTH = 64
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 MIN_POSITION, MAX_POSITION = -(2**31), 2**31 - 1
 
+_TEXT_FIELDS = {
+    "kind": MAX_NAME_BYTES,
+    "title": MAX_TITLE_BYTES,
+    "summary": MAX_TITLE_BYTES,
+    "content": MAX_CONTENT_BYTES,
+    "content_type": MAX_NAME_BYTES,
+    "embedding_model": MAX_NAME_BYTES,
+}
+
 _MAX_NORM = 3.4028235e38  # float32, the element type of every vector index
 _MIN_NORM = 1.1754944e-38
 
@@ -86,18 +95,20 @@ def check_edge_meta(meta: EdgeMeta) -> EdgeMeta:
     Raises InvalidValueError naming the field: unstorable or overlong text, a confidence that is not a finite number, a
     naive time.
     """
-    check_text("note", meta.note, max_bytes=MAX_NOTE_BYTES)
-    check_text("status", meta.status, max_bytes=MAX_NAME_BYTES)
-    check_text("role", meta.role, max_bytes=MAX_NAME_BYTES)
     _check_id("evidence_id", meta.evidence_id)
-    confidence = _checked_confidence(meta.confidence)
-    created_at = _checked_time("created_at", meta.created_at)
-    updated_at = _checked_time("updated_at", meta.updated_at)
-    return msgspec.structs.replace(meta, confidence=confidence, created_at=created_at, updated_at=updated_at)
+    return msgspec.structs.replace(
+        meta,
+        note=_checked_text("note", meta.note, max_bytes=MAX_NOTE_BYTES),
+        status=_checked_text("status", meta.status, max_bytes=MAX_NAME_BYTES),
+        role=_checked_text("role", meta.role, max_bytes=MAX_NAME_BYTES),
+        confidence=_checked_confidence(meta.confidence),
+        created_at=_checked_time("created_at", meta.created_at),
+        updated_at=_checked_time("updated_at", meta.updated_at),
+    )
 
 
 def check_object_values(obj: Object) -> Object:
-    """``obj`` with its times in UTC and its embedding as a tuple of floats.
+    """``obj`` with its times in UTC, its embedding as a tuple of floats, and enums and other kinds of text as plain text.
 
     Raises InvalidValueError whose ``field`` names what cannot be stored (``properties.a[2].b`` for nested properties)
     and whose message gives the limit: text with NUL or lone surrogates, title or summary above 64 KiB, content above
@@ -105,18 +116,16 @@ def check_object_values(obj: Object) -> Object:
     deeper than 64, a position beyond signed 32 bit, an empty, all-zero or non-finite embedding, a naive datetime. It says
     nothing about what the kind requires; see ``validate_object``.
     """
-    check_text("kind", obj.kind, max_bytes=MAX_NAME_BYTES)
-    check_text("title", obj.title, max_bytes=MAX_TITLE_BYTES)
-    check_text("summary", obj.summary, max_bytes=MAX_TITLE_BYTES)
-    check_text("content", obj.content, max_bytes=MAX_CONTENT_BYTES)
-    check_text("content_type", obj.content_type, max_bytes=MAX_NAME_BYTES)
-    check_text("embedding_model", obj.embedding_model, max_bytes=MAX_NAME_BYTES)
+    checked: dict[str, Any] = {
+        field: _checked_text(field, getattr(obj, field), max_bytes=max_bytes)
+        for field, max_bytes in _TEXT_FIELDS.items()
+    }
     _check_id("id", obj.id)
     _check_id("parent_id", obj.parent_id)
     _check_id("namespace_id", obj.namespace_id)
-    _check_position(obj.position)
     _check_properties(obj.properties)
-    checked: dict[str, Any] = {
+    checked |= {
+        "position": _checked_position(obj.position),
         "embedding": _checked_embedding(obj.embedding),
         "created_at": _checked_time("created_at", obj.created_at),
         "updated_at": _checked_time("updated_at", obj.updated_at),
@@ -124,6 +133,12 @@ def check_object_values(obj: Object) -> Object:
     }
     changed = any(value is not getattr(obj, field) for field, value in checked.items())
     return msgspec.structs.replace(obj, **checked) if changed else obj
+
+
+def _checked_text(field: str, text: str, *, max_bytes: int) -> str:
+    """``text`` as exactly a str: formatting shows an enum by name, not every subclass is JSON. Raises as ``check_text``."""
+    check_text(field, text, max_bytes=max_bytes)
+    return str.__str__(text)
 
 
 def _require_type(field: str, value: object, expected: type) -> None:
@@ -148,11 +163,12 @@ def _check_id(field: str, value: object) -> None:
         _require_type(field, value, UUID)
 
 
-def _check_position(position: object) -> None:
+def _checked_position(position: object) -> int | None:
     if position is None:
-        return
+        return None
     if not isinstance(position, int) or isinstance(position, bool) or not MIN_POSITION <= position <= MAX_POSITION:
         raise InvalidValueError("position must be an integer of signed 32 bit", field="position")
+    return position if type(position) is int else int(position)
 
 
 def _checked_confidence(confidence: object) -> float:

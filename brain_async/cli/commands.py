@@ -16,6 +16,7 @@ from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
 from brain_async.errors import BrainError
 
 if TYPE_CHECKING:
+    from brain_async.model.requests import SearchRequest
     from brain_async.model.results import SearchPage
 
 __all__ = ["app"]
@@ -122,12 +123,8 @@ def search(
 ) -> None:
     """Find what answers a question, with the passages that do."""
     from brain_async.cli import query as asking
-    from brain_async.model.requests import SearchRequest
 
-    filters = _checked(asking.parse_filters, filter_ or (), kind or ())
-    request = SearchRequest(
-        query=query, filters=filters, limit=limit, scope_ids=scope_id or (), explain=explain or not as_json
-    )
+    request = _search_request(query, kind, filter_, limit, scope_id, explain=explain or not as_json)
     answer = _run(asking.search(_folder(home, default_home()), namespace, request))
     _show_page("search", answer, query=query, as_json=as_json, explain=explain)
 
@@ -146,12 +143,8 @@ def exact(
 ) -> None:
     """Find something by its id, title or name."""
     from brain_async.cli import query as asking
-    from brain_async.model.requests import SearchRequest
 
-    filters = _checked(asking.parse_filters, filter_ or (), kind or ())
-    request = SearchRequest(
-        query=query, filters=filters, limit=limit, scope_ids=scope_id or (), explain=explain or not as_json
-    )
+    request = _search_request(query, kind, filter_, limit, scope_id, explain=explain or not as_json)
     answer = _run(asking.exact(_folder(home, default_home()), namespace, request))
     _show_page("exact", answer, query=query, as_json=as_json, explain=explain)
 
@@ -277,6 +270,27 @@ def doctor(home: Home = None, as_json: Json = False) -> None:
 
 def _folder(given: Path | None, default: Path) -> Path:
     return given.expanduser() if given is not None else default
+
+
+def _search_request(
+    query: str,
+    kinds: list[str] | None,
+    filters: list[str] | None,
+    limit: int,
+    scope_ids: list[UUID] | None,
+    *,
+    explain: bool,
+) -> SearchRequest:
+    from brain_async.cli.query import parse_filters
+    from brain_async.model.requests import SearchRequest
+
+    return SearchRequest(
+        query=query,
+        filters=_checked(parse_filters, filters or (), kinds or ()),
+        limit=limit,
+        scope_ids=scope_ids or (),
+        explain=explain,
+    )
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
@@ -12,12 +11,12 @@ from brain_async.cli.markdown import read_markdown
 from brain_async.cli.passages import split_passages
 from brain_async.cli.restructured import read_restructured
 from brain_async.errors import InvalidInputError
+from brain_async.text import UNSTORABLE
 
 __all__ = ["MediaType", "Section", "split_document", "storable"]
 
 MediaType = Literal["text/markdown", "text/x-rst", "text/plain"]
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BLOCK_SEPARATOR = "\n\n"
 
 
@@ -65,7 +64,7 @@ def split_document(text: str, *, media_type: MediaType, max_chars: int = 2_000) 
 
 def storable(text: str) -> str:
     """``text`` without NUL and lone surrogates, which no store can keep."""
-    return _UNSTORABLE.sub("", text)
+    return UNSTORABLE.sub("", text)
 
 
 def _chapters(text: str, media_type: MediaType) -> list[Chapter]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -15,17 +15,15 @@ from brain_async.errors import ObjectNotFoundError
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
+from brain_async.ports.host import Progress
 
 if TYPE_CHECKING:
     from brain_async.local import LocalEngine
 
-__all__ = ["CHECKSUM", "CorpusSync", "Problem", "Progress", "stored_edges", "stored_parents"]
+__all__ = ["CHECKSUM", "CorpusSync", "Problem", "stored_edges", "stored_parents"]
 
 CHECKSUM = "checksum"
 """The property that says what a parent was made from."""
-
-Progress = Callable[[int, int], object]
-"""Called with (done, in all)."""
 
 _PAGE = 500
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Literal
 
 from brain_async.adapters.embed import CachedEmbedder, open_local_embedder
 from brain_async.adapters.memory import MemoryGraph
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
+from brain_async.adapters.postgres import LexicalChoice, PostgresEdgeLedger, PostgresStore, open_postgres
 from brain_async.config import EngineConfig
 from brain_async.engine import Engine
 from brain_async.local.server import local_postgres
@@ -56,7 +55,7 @@ async def open_local(
     reranker: Reranker | None = None,
     observer: Observer | None = None,
     config: EngineConfig = EngineConfig(),
-    lexical: Literal["auto", "pg_textsearch", "portable"] = "auto",
+    lexical: LexicalChoice = "auto",
     pool_size: int = 8,
 ) -> AsyncIterator[LocalEngine]:
     """Open (or create, or join) the knowledge base under ``path`` and close it again.

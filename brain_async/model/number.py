@@ -10,7 +10,7 @@ __all__ = ["format_number"]
 def format_number(value: int | float) -> str:
     """Shortest text that reads back as ``value``: exponent form when the decimal exponent is below -4 or at least 6.
 
-    Follows Go's ``strconv.FormatFloat(v, 'g', -1, 64)`` with its precision rule, as the original prints floats:
+    Follows Go's ``strconv.FormatFloat(v, 'g', -1, 64)`` with its precision rule, as the Go package ``brain`` prints floats:
     120000.0 is ``120000`` and 1000000.0 is ``1e+06``. Integers are printed plainly.
     """
     if isinstance(value, int):

@@ -142,7 +142,7 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         result_set_id: give it to ``continue_`` for the next page; None when nothing was stored.
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
-        degrade_mode: the original's word for what was lost; ``degraded`` names every channel that failed.
+        degrade_mode: what is left, in one word; ``degraded`` names every channel that failed.
         outcomes: one per channel, in the order of their start.
         mode: of an expand.
     """

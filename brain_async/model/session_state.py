@@ -1,4 +1,4 @@
-"""The JSON of an exported SearchContext: the original's wire form, read tolerantly and written strictly."""
+"""The JSON of an exported SearchContext: the wire form of the Go package ``brain``, read tolerantly and written strictly."""
 
 from __future__ import annotations
 

@@ -40,9 +40,12 @@ def checked(value: T, expected: type, field: str) -> T:
 
 def checked_list(items: Iterable[T], field: str) -> list[T]:
     """``items`` as a list. Raises InvalidInputError for anything but a collection; text and mappings are none."""
-    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise InvalidInputError(f"{field} must be a list, not {_name(items)}", field=field)
-    return list(items)
+    if not isinstance(items, (str, bytes, Mapping)) and isinstance(items, Iterable):
+        try:
+            return list(items)
+        except TypeError:  # a numpy array of no dimension says that it is iterable
+            pass
+    raise InvalidInputError(f"{field} must be a list, not {_name(items)}", field=field)
 
 
 def checked_texts(texts: Iterable[str], field: str) -> list[str]:
@@ -74,16 +77,16 @@ def required_query(query: str) -> str:
 
 def required_id(object_id: UUID | None, field: str = "object_id") -> UUID:
     """``object_id``. Raises ObjectIdRequiredError when it is None or nil, InvalidInputError when it is no UUID."""
-    if object_id is None or object_id == NIL_UUID:
+    if object_id is None or checked(object_id, UUID, field) == NIL_UUID:
         raise ObjectIdRequiredError(field)
-    return checked(object_id, UUID, field)
+    return object_id
 
 
 def required_result_sets(result_sets: ResultSetStore | None) -> ResultSetStore:
-    """``result_sets``. Raises ResultSetStoreRequiredError when there is none."""
+    """``result_sets``. Raises ResultSetStoreRequiredError when there is none, InvalidInputError when it is no such store."""
     if result_sets is None:
         raise ResultSetStoreRequiredError
-    return result_sets
+    return checked(result_sets, ResultSetStore, "result_sets")
 
 
 def _items(items: Iterable[T], expected: type[T], field: str) -> list[T]:

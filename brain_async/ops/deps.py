@@ -10,7 +10,7 @@ import msgspec
 
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
-from brain_async.config import EngineConfig
+from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
 from brain_async.errors import (
     GraphWriterRequiredError,
     NamespaceRequiredError,
@@ -38,10 +38,6 @@ __all__ = [
     "corpus_filters",
     "raise_fatal",
 ]
-
-
-DENSE_CHANNELS = frozenset({"vector", "graph_vector"})
-GRAPH_CHANNELS = frozenset({"graph_text", "graph_vector"})
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +108,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         return self.config.page_size(checked(limit, int, "limit"))
 
     async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
-        """The reranking stage under its deadline. Raises RerankerError, BackendTimeoutError."""
+        """The reranking stage under its deadline, if there is a reranker. Raises RerankerError, BackendTimeoutError."""
         if self.reranker is None:
             return tuple(objects)
         return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))

@@ -75,6 +75,7 @@ async def expand(deps: Deps, scope: Scope, request: ExpandRequest, result_sets: 
     """See ``Engine.expand``."""
     async with deps.span("expand") as span:
         deps.check_scope(scope)
+        checked(request, ExpandRequest, "request")
         source_id = required_id(request.object_id)
         plan = _plan(deps, request)
         limit = deps.page_size(request.limit)
@@ -127,6 +128,7 @@ async def expand_many(deps: Deps, scope: Scope, request: ExpandManyRequest) -> l
     """See ``Engine.expand_many``."""
     async with deps.span("expand_many") as span:
         deps.check_scope(scope)
+        checked(request, ExpandManyRequest, "request")
         plan = _plan(deps, request)
         budget = request.budget if checked(request.budget, int, "budget") > 0 else DEFAULT_BUDGET
         seeds = checked_ids(request.seed_ids, "seed_ids")

@@ -12,7 +12,7 @@ from brain_async.model.object import NIL_UUID
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import ChannelOutcome, ChannelRank, SearchPage
 from brain_async.model.scope import Scope
-from brain_async.ops.arguments import checked_ids, required_query, required_result_sets
+from brain_async.ops.arguments import checked, checked_ids, required_query, required_result_sets
 from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, run_channels
@@ -41,6 +41,7 @@ async def find_exact(
     """See ``Engine.find_exact``."""
     async with deps.span("find_exact") as span:
         deps.check_scope(scope)
+        checked(request, SearchRequest, "request")
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = corpus_filters(deps, request)
@@ -61,9 +62,10 @@ async def find_exact(
         objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
         if object_id is not None and fused and not objects:
             raise ObjectNotFoundError(object_id)
+        reranked = await deps.rerank(query, objects)
         page = await store_page(
             result_sets,
-            await deps.rerank(query, objects),
+            reranked,
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),

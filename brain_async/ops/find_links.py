@@ -29,6 +29,7 @@ async def find_links(deps: Deps, scope: Scope, request: FindLinksRequest) -> lis
         searcher = deps.can.edge_search
         if searcher is None:
             raise EdgeSearchUnavailableError("graph edge search is not available: attach a graph that has it")
+        checked(request, FindLinksRequest, "request")
         relation_type = canonical_relation_type(checked(request.relation_type, str, "relation_type"))
         query = clean_query(checked(request.query, str, "query"))
         if not relation_type or not query:

@@ -11,7 +11,7 @@ from brain_async.model.requests import FindObjectsRequest
 from brain_async.model.results import ChannelOutcome, RichObject, SearchPage, rich_from_object
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
-from brain_async.ops.arguments import checked_filters, checked_texts, required_query, required_result_sets
+from brain_async.ops.arguments import checked, checked_filters, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
@@ -38,6 +38,7 @@ async def find_objects(
             raise ObjectSearchUnavailableError(
                 "graph object search is not available: attach a graph that is ready for it"
             )
+        checked(request, FindObjectsRequest, "request")
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = _filters(deps, request)

@@ -30,7 +30,7 @@ D = TypeVar("D", bound=Failable)
 class Draft(msgspec.Struct):
     """One object on its way through a write.
 
-    ``error`` is what stopped it, ``stored`` whether the row was written, ``waiting`` whether its node is left to the outbox.
+    ``error`` is what stopped it, ``stored`` whether the store holds it, ``waiting`` whether its node is left to the outbox.
     """
 
     index: int

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from brain_async.catalog.normalize import normalize_kinds
 from brain_async.errors import CatalogFrozenError, KindNotFoundError, KindWritesUnsupportedError
 from brain_async.model.kind import CORE_FILTER_KEYS, FilterUsage, KindSchema, KindSpec
-from brain_async.ops.arguments import checked
+from brain_async.ops.arguments import checked, checked_list
 from brain_async.ops.deps import Deps
 
 __all__ = ["apply_kinds", "load_kinds_from_store", "register_kinds", "schema", "sync_kinds_to_store"]
@@ -24,14 +24,14 @@ FILTER_USAGE = FilterUsage(
 
 def register_kinds(deps: Deps, kinds: Sequence[KindSpec]) -> None:
     """See ``Engine.register_kinds``."""
-    deps.catalog.register(kinds)
+    deps.catalog.register(checked_list(kinds, "kinds"))
 
 
 async def apply_kinds(deps: Deps, kinds: Sequence[KindSpec]) -> None:
     """See ``Engine.apply_kinds``."""
     if deps.catalog.frozen:
         raise CatalogFrozenError
-    normalized = normalize_kinds(kinds)
+    normalized = normalize_kinds(checked_list(kinds, "kinds"))
     if deps.can.kind_writer is not None and normalized:
         await deps.can.kind_writer.put_kinds(sorted(normalized, key=lambda spec: spec.kind))
     deps.catalog.replace(normalized)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -25,6 +25,7 @@ from brain_async.ops.arguments import checked, checked_list
 from brain_async.ops.delivery import deliver_edges, push_edges, remove_edges
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Isolation
+from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
 
 __all__ = ["link", "link_many", "unlink"]
@@ -73,9 +74,7 @@ class _EdgeDraft(msgspec.Struct):
     waiting: bool = False
 
 
-async def link_many(
-    deps: Deps, scope: Scope, edges: Sequence[Edge], progress: Callable[[int, int], object] | None
-) -> LinkManyResult:
+async def link_many(deps: Deps, scope: Scope, edges: Sequence[Edge], progress: Progress | None) -> LinkManyResult:
     """See ``Engine.link_many``."""
     async with deps.span("link_many") as span:
         deps.check_scope(scope)
@@ -158,14 +157,12 @@ def _later(operation: str, error: BrainError) -> None:
 
 def _key(from_id: UUID | None, to_id: UUID | None, relation_type: str) -> EdgeKey:
     """Raises LinkArgumentsError naming the first argument that is missing, in the order from, to, relation type."""
-    if from_id is None or from_id == NIL_UUID:
+    if from_id is None or checked(from_id, UUID, "from_id") == NIL_UUID:
         raise LinkArgumentsError("from_id")
-    if to_id is None or to_id == NIL_UUID:
+    if to_id is None or checked(to_id, UUID, "to_id") == NIL_UUID:
         raise LinkArgumentsError("to_id")
     if not canonical_relation_type(checked(relation_type, str, "relation_type")):
         raise LinkArgumentsError("relation_type")
-    checked(from_id, UUID, "from_id")
-    checked(to_id, UUID, "to_id")
     check_relation_type(relation_type)
     return EdgeKey(from_id, to_id, relation_type)
 
@@ -191,7 +188,7 @@ def _draft(scope: Scope, index: int, edge: Edge) -> _EdgeDraft:
         if not isinstance(edge, Edge):
             raise InvalidInputError(f"link_many takes Edges, not {type(edge).__name__}", field="edges")
         key = _key(edge.from_id, edge.to_id, edge.relation_type)
-        if edge.namespace_id is not None and not scope.sees(edge.namespace_id):
+        if edge.namespace_id is not None and not scope.sees(checked(edge.namespace_id, UUID, "namespace_id")):
             raise NamespaceMismatchError("an edge is not of the scope's namespace", field="namespace_id")
         meta = check_edge_meta(checked(edge.meta, EdgeMeta, "meta"))
         return _EdgeDraft(index, msgspec.structs.replace(edge, relation_type=key.relation_type, meta=meta))

@@ -30,12 +30,12 @@ from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Isolation
 from brain_async.ports.outbox import EdgeOutbox, GraphOutbox, NodeOutbox, OutboxEntry
 
-__all__ = ["Progress", "drift", "project", "reconcile"]
+__all__ = ["drift", "project", "reconcile"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-Progress = Callable[[int, int], object]
+_Progress = Callable[[int, int], object]
 """Called with (nodes, edges) handled so far."""
 
 _LISTED_FAILURES = 100
@@ -51,7 +51,7 @@ class _Delivery(msgspec.Struct, Generic[K]):
 class _Tally:
     """What one run has done so far."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: _Progress | None) -> None:
         self._progress = progress
         self.nodes = 0
         self.edges = 0
@@ -75,7 +75,7 @@ class _Tally:
             )
 
 
-async def reconcile(deps: Deps, scope: Scope, *, full: bool, progress: Progress | None) -> ReconcileReport:
+async def reconcile(deps: Deps, scope: Scope, *, full: bool, progress: _Progress | None) -> ReconcileReport:
     """See ``Engine.reconcile``."""
     async with deps.span("reconcile") as span:
         deps.check_scope(scope)
@@ -107,7 +107,7 @@ async def drift(deps: Deps, scope: Scope) -> Drift:
         return found
 
 
-async def project(deps: Deps, scope: Scope, progress: Progress | None) -> tuple[int, int]:
+async def project(deps: Deps, scope: Scope, progress: _Progress | None) -> tuple[int, int]:
     """See ``Engine.project``."""
     async with deps.span("project") as span:
         deps.check_scope(scope)

@@ -25,9 +25,8 @@ async def resume(
     async with deps.span("continue") as span:
         deps.check_scope(scope)
         result_sets = required_result_sets(result_sets)
-        if result_set_id is None or result_set_id == NIL_UUID:
+        if result_set_id is None or checked(result_set_id, UUID, "result_set_id") == NIL_UUID:
             raise ResultSetIdRequiredError
-        checked(result_set_id, UUID, "result_set_id")
         page_size = deps.page_size(limit)
         result_set = await result_sets.get_result_set(result_set_id)
         offset = min(max(result_set.offset, 0), len(result_set.object_ids))

@@ -1,4 +1,4 @@
-"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> page -> hydrate -> rerank."""
+"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brain_async.model.filters import Filters
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import SearchPage
 from brain_async.model.scope import Scope
-from brain_async.ops.arguments import checked_ids, checked_texts, required_query, required_result_sets
+from brain_async.ops.arguments import checked, checked_ids, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
@@ -33,6 +33,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
     """See ``Engine.search``."""
     async with deps.span("search") as span:
         deps.check_scope(scope)
+        checked(request, SearchRequest, "request")
         result_sets = required_result_sets(result_sets)
         query = required_query(request.query)
         filters = corpus_filters(deps, request)
@@ -57,9 +58,10 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         objects, promoted = await hydrate_promoted(
             deps.store, scope, promoted, limit=limit, explain=request.explain, entity_filters=filters
         )
+        reranked = await deps.rerank(query, objects)
         page = await store_page(
             result_sets,
-            await deps.rerank(query, objects),
+            reranked,
             [item.id for item in promoted],
             offset=len(objects),
             now=deps.now(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -35,10 +35,11 @@ from brain_async.ops.delivery import deliver_edges_around, deliver_nodes, ensure
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Draft, Isolation
 from brain_async.ops.tasks import task_group
+from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
 from brain_async.text import entity_index_text, index_text_with_parent
 
-__all__ = ["Progress", "put", "put_many", "soft_delete"]
+__all__ = ["put", "put_many", "soft_delete"]
 
 logger = logging.getLogger("brain_async")
 
@@ -46,13 +47,10 @@ WRITE_BATCH = 500
 EMBED_BATCH = 128
 PREPARE_CHUNK = 256
 
-Progress = Callable[[int, int], object]
-"""Called with (objects done, objects in all)."""
-
 
 def _ensure_failure(cause: BrainError) -> GraphEnsureError:
     failure = GraphEnsureError(
-        f"the row is stored, its graph node is not: put it again, or reconcile, once the graph works ({cause})"
+        f"the object is stored, its graph node is not: put it again, or reconcile, once the graph works ({cause})"
     )
     failure.__cause__ = cause
     return failure
@@ -156,7 +154,9 @@ async def _remove_node_first(deps: Deps, scope: Scope, object_id: UUID) -> None:
     try:
         await remove_nodes(deps, scope, [object_id])
     except BrainError as error:
-        raise GraphRemoveError(f"the graph node of {object_id} could not be removed; the row is untouched") from error
+        raise GraphRemoveError(
+            f"the graph node of {object_id} could not be removed; the object is untouched"
+        ) from error
 
 
 async def _tell_of_deletion(deps: Deps, scope: Scope, object_id: UUID) -> bool:
@@ -179,12 +179,17 @@ async def _tell_of_deletion(deps: Deps, scope: Scope, object_id: UUID) -> bool:
 def _failure(draft: Draft, error: BrainError) -> PutFailure:
     return PutFailure(
         index=draft.index,
-        id=draft.object.id if isinstance(draft.object, Object) else None,
+        id=_known_id(draft.object),
         code=error.code,
         message=str(error),
         field=error.field if isinstance(error, InvalidInputError) else "",
         stored=draft.stored,
     )
+
+
+def _known_id(obj: object) -> UUID | None:
+    """The id of what was given to be put, which may be anything."""
+    return obj.id if isinstance(obj, Object) and isinstance(obj.id, UUID) else None
 
 
 async def _prepare_all(deps: Deps, scope: Scope, objects: Sequence[Object]) -> list[Draft]:

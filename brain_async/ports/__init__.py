@@ -1,1 +1,37 @@
-"""The async Protocols that adapters implement and the engine is written against."""
+"""The async Protocols that adapters implement and the engine is written against, and the values they exchange."""
+
+from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.host import Observer, OperationEnd, OperationStart, Progress, QueryEmbedder, Reranker
+from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.paging import ResultSetStore
+from brain_async.ports.store import (
+    Hydration,
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    Vector,
+)
+
+__all__ = [
+    "EdgeLedger",
+    "GraphEdgeSearcher",
+    "GraphObjectSearcher",
+    "GraphReader",
+    "GraphWriter",
+    "Hydration",
+    "KindReader",
+    "KindWriter",
+    "ObjectReader",
+    "ObjectWriter",
+    "Observer",
+    "OperationEnd",
+    "OperationStart",
+    "PartSearcher",
+    "Progress",
+    "QueryEmbedder",
+    "Reranker",
+    "ResultSetStore",
+    "Vector",
+]

@@ -1,8 +1,8 @@
-"""Ports that the host plugs in: embedder, reranker, observer."""
+"""Ports that the host plugs in: embedder, reranker, observer, progress."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
 from brain_async.ports.store import Vector
 
-__all__ = ["Observer", "OperationEnd", "OperationStart", "QueryEmbedder", "Reranker"]
+__all__ = ["Observer", "OperationEnd", "OperationStart", "Progress", "QueryEmbedder", "Reranker"]
+
+Progress = Callable[[int, int], object]
+"""Called after each batch of a write with (items done, items in all), failed ones included."""
 
 
 @runtime_checkable

@@ -1,1 +1,4 @@
-"""The data path, one file a stage: channels, fuse, decay, promote, page, rerank; and explain, walk beside it."""
+"""The data path, one file a stage: channels, fuse, decay, promote, hydrate, rerank, page.
+
+Beside it: explain, the walk of an expand, and the deadline on what is no channel.
+"""

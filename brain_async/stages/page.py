@@ -1,4 +1,4 @@
-"""The page: cut the ids, keep the result set, say what was lost."""
+"""Stage 7: the page. Cut the ids, keep the result set, say what was lost."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from brain_async.config import DENSE_CHANNELS
 from brain_async.model.relation import Relation
 from brain_async.model.results import ChannelOutcome, DegradeMode, ResultSet, RichObject, SearchPage
 from brain_async.ports.paging import ResultSetStore
 
 __all__ = ["degrade_mode", "degraded_channels", "store_page"]
-
-_DENSE = frozenset({"vector", "graph_vector"})
 
 
 def degraded_channels(outcomes: Sequence[ChannelOutcome]) -> tuple[str, ...]:
@@ -22,7 +21,7 @@ def degraded_channels(outcomes: Sequence[ChannelOutcome]) -> tuple[str, ...]:
 
 def degrade_mode(outcomes: Sequence[ChannelOutcome]) -> DegradeMode:
     """``lexical_only`` when a dense channel was lost, else ``none``."""
-    return DegradeMode.LEXICAL_ONLY if _DENSE.intersection(degraded_channels(outcomes)) else DegradeMode.NONE
+    return DegradeMode.LEXICAL_ONLY if DENSE_CHANNELS.intersection(degraded_channels(outcomes)) else DegradeMode.NONE
 
 
 async def store_page(

@@ -11,10 +11,10 @@ from brain_async.ports.host import Reranker
 __all__ = ["rerank"]
 
 
-async def rerank(reranker: Reranker | None, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
-    """The reranker's order, or the given one when there is no reranker or it returns None. Raises RerankerError."""
-    if reranker is None or not objects:
-        return tuple(objects)
+async def rerank(reranker: Reranker, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
+    """The reranker's order, or the given one when it returns None. Raises RerankerError."""
+    if not objects:
+        return ()
     try:
         reordered = await reranker.rerank(query, objects)
     except BrainError:

@@ -18,8 +18,9 @@ from brain_async.testing import (
     ledger_checks,
     outbox_checks,
     paging_checks,
+    read_checks,
     search_checks,
-    store_checks,
+    write_checks,
 )
 from brain_async.testing.corpus import make_parts, vocabulary
 from brain_async.testing.host_checks import CheckingObserver
@@ -41,7 +42,7 @@ __all__ = [
     "vocabulary",
 ]
 
-STORE_CHECKS = store_checks.CHECKS
+STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
 SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS

@@ -24,7 +24,7 @@ import psutil
 import pytest
 
 from brain_async.adapters.postgres import PostgresStore, open_postgres
-from brain_async.errors import BackendError
+from brain_async.errors import BackendError, SearchIndexNotReadyError
 from brain_async.local.server import LocalServer, local_postgres
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(180)
 async def server() -> AsyncIterator[LocalServer]:
     home = Path(tempfile.mkdtemp(prefix="brain-lex-", dir="/tmp"))
     try:
-        async with local_postgres(home) as running:
+        async with local_postgres(home, settings={"fsync": "off"}) as running:  # the kernel outlives what is killed
             yield running
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -123,7 +123,7 @@ async def _assert_each_found_once(store: PostgresStore, scope: Scope) -> None:
     ids = [hit.id for hit in hits]
     assert len(ids) == len(set(ids)), f"{len(ids) - len(set(ids))} parts came twice"
     assert set(ids) == set(live), f"{len(set(live) - set(ids))} of {len(live)} parts were not found"
-    for key, title in Random(1).sample(sorted(live.items()), min(150, len(live))):
+    for key, title in Random(1).sample(sorted(live.items()), min(60, len(live))):
         assert [hit.id for hit in await store.search_lexical(scope, title, Filters(), k=5)] == [key]
 
 
@@ -131,7 +131,7 @@ async def _assert_each_found_once(store: PostgresStore, scope: Scope) -> None:
 async def test_rows_put_into_an_empty_table(how: signal.Signals, store: PostgresStore, server: LocalServer) -> None:
     """The index was built over nothing; what it was given since must survive."""
     scope = fresh_scope()
-    await _put_parts(store, scope, 600)
+    await _put_parts(store, scope, 400)
     await _assert_each_found_once(store, scope)
     await _end(server, how)
     await _until_reachable(store)
@@ -145,9 +145,9 @@ async def test_bulk_load_then_end(how: signal.Signals, store: PostgresStore, ser
     """What was loaded before the build, and put after it, is found after the server ended."""
     scope = fresh_scope()
     parent = new_parent(scope)
-    parts = _make_parts(scope, parent, 1_500)
-    result = await store.bulk_load([[parent], parts[:750], parts[750:]])
-    assert (result.stored, result.refused) == (1_501, ())
+    parts = _make_parts(scope, parent, 900)
+    result = await store.bulk_load([[parent], parts[:450], parts[450:]])
+    assert (result.stored, result.refused) == (901, ())
     await _assert_each_found_once(store, scope)
     await _end(server, how)
     await _until_reachable(store)
@@ -281,3 +281,45 @@ async def test_failing_load_leaves_a_working_store(store: PostgresStore, server:
         await store.bulk_load(batches())
     assert len(await _live_parts(store, scope)) == 50
     await _assert_each_found_once(store, scope)
+
+
+async def test_cancelled_load_leaves_a_working_store(store: PostgresStore, server: LocalServer) -> None:
+    scope = fresh_scope()
+    parent = new_parent(scope)
+    loading = anyio.Event()
+
+    async def batches() -> AsyncIterator[list[Object]]:
+        yield [parent, *_make_parts(scope, parent, 50)]
+        loading.set()
+        await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.bulk_load, batches())
+        await loading.wait()
+        group.cancel_scope.cancel()
+    with anyio.fail_after(20):
+        await store.migrate()
+    assert "brain_objects_embedding" in (await store.describe()).indexes
+    await _put_parts(store, scope, 50)
+    await _assert_each_found_once(store, scope)
+
+
+async def test_store_opens_beside_a_load_and_after_one_whose_process_died(
+    store: PostgresStore, server: LocalServer
+) -> None:
+    scope = fresh_scope()
+    await _put_parts(store, scope, 50)
+    async with store.connections.session() as connection:
+        search_path = await connection.fetchval("select current_setting('search_path')")
+    async with open_postgres(server.dsn, dimension=4, search_path=search_path) as loader:
+        async with loader.connections.transaction() as connection:
+            await loader._lexical.suspend(connection)
+        with anyio.fail_after(20):
+            await store.migrate()
+        with pytest.raises(SearchIndexNotReadyError):
+            await store.search_lexical(scope, "shared", Filters(), k=5)
+        await _put_parts(store, scope, 50)
+    # Its connections are gone, as when the process is.
+    with anyio.fail_after(20):
+        await store.migrate()
+        await _assert_each_found_once(store, scope)

@@ -225,8 +225,8 @@ async def _schema_of(store: PostgresStore) -> str:
 async def test_slow_statement_times_out(
     server: LocalServer, schema: str, admin: asyncpg.Connection[asyncpg.Record]
 ) -> None:
-    """A statement beyond command_timeout is cancelled and raises BackendTimeoutError; the next call works."""
-    async with open_postgres(server.dsn, dimension=4, search_path=schema, command_timeout=0.5) as store:
+    """A statement beyond statement_timeout is cancelled and raises BackendTimeoutError; the next call works."""
+    async with open_postgres(server.dsn, dimension=4, search_path=schema, statement_timeout=0.5) as store:
         scope = fresh_scope()
         await _fill(store, scope)
         await admin.execute(f"begin; lock table {await _schema_of(store)}.brain_objects in access exclusive mode")

@@ -1,8 +1,9 @@
-"""Every Python snippet of the README and the docs runs."""
+"""Every Python snippet of the README and the docs runs, and every link between them leads somewhere."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -12,12 +13,19 @@ import asyncpg
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
-    path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if "```python" in path.read_text()
-]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)", page.read_text())
+    missing = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda path: path.name
+)
 async def test_the_snippets_of_a_page_run(page: Path, postgres_dsn: str) -> None:
     connection = await asyncpg.connect(postgres_dsn)
     try:

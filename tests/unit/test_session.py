@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brain_async.adapters.memory import MemoryStore
+from brain_async.engine import Engine
 from brain_async.errors import (
+    InvalidInputError,
     InvalidSessionStateError,
     InvalidValueError,
     NamespaceRequiredError,
@@ -30,8 +33,8 @@ A = UUID("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa")
 B = UUID("bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb")
 AT = datetime(2026, 8, 9, 1, 2, 3, 456789, UTC)
 
-# As the original writes it: unset times are year 1, set ones may have nine fraction digits.
-ORIGINAL = {
+# As the Go package brain writes it: unset times are year 1, set ones may have nine fraction digits.
+ENVELOPE = {
     "namespace": str(NAMESPACE),
     "result_set": {
         "id": str(SET_ID),
@@ -136,11 +139,24 @@ def test_a_nil_namespace_is_refused_rather_than_read_as_unrestricted() -> None:
     assert context.namespace_id == NAMESPACE
 
 
+def test_a_session_refuses_a_context_of_another_namespace() -> None:
+    engine = Engine(MemoryStore())
+    with pytest.raises(InvalidInputError, match="give one of the two"):
+        engine.session(uuid4(), SearchContext(NAMESPACE))
+    with pytest.raises(InvalidInputError, match="give one of the two"):
+        engine.session(NAMESPACE, SearchContext())
+    for session in (
+        engine.session(NAMESPACE, SearchContext(NAMESPACE)),
+        engine.session(context=SearchContext(NAMESPACE)),
+    ):
+        assert session.scope == Scope(NAMESPACE)
+
+
 def test_export_of_an_empty_context_is_none() -> None:
     assert SearchContext().export() is None
 
 
-async def test_export_is_the_originals_envelope() -> None:
+async def test_export_is_the_wire_envelope() -> None:
     context = SearchContext(NAMESPACE)
     assert json.loads(context.export() or b"") == {"namespace": str(NAMESPACE)}
     await context.put_result_set(msgspec.structs.replace(RESTORED, created_at=AT))
@@ -169,8 +185,8 @@ async def test_export_is_the_originals_envelope() -> None:
 
 
 @pytest.mark.parametrize("as_bytes", [False, True])
-def test_the_originals_envelope_is_restored(as_bytes: bool) -> None:
-    text = json.dumps(ORIGINAL)
+def test_the_wire_envelope_is_restored(as_bytes: bool) -> None:
+    text = json.dumps(ENVELOPE)
     context = SearchContext()
     context.restore(text.encode() if as_bytes else text)
     assert (context.namespace_id, context.active) == (NAMESPACE, RESTORED)
@@ -192,9 +208,9 @@ async def test_empty_state_clears(nothing: bytes | str | None) -> None:
         ({"result_set": {"id": str(SET_ID)}}, None, ResultSet(id=SET_ID)),
         ({"namespace": str(NAMESPACE), "result_set": {}}, NAMESPACE, None),
         ({"namespace": str(NAMESPACE), "result_set": {"id": str(NIL_UUID), "object_ids": [str(A)]}}, NAMESPACE, None),
-        ({**ORIGINAL, "version": 9, "result_set": {**ORIGINAL["result_set"], "extra": [{}]}}, NAMESPACE, RESTORED),
-        (ORIGINAL["result_set"], None, RESTORED),  # the legacy form
-        ({**ORIGINAL["result_set"], "extra": 1}, None, RESTORED),
+        ({**ENVELOPE, "version": 9, "result_set": {**ENVELOPE["result_set"], "extra": [{}]}}, NAMESPACE, RESTORED),
+        (ENVELOPE["result_set"], None, RESTORED),  # the legacy form
+        ({**ENVELOPE["result_set"], "extra": 1}, None, RESTORED),
         (
             {"id": str(SET_ID), "object_ids": None, "relations": None, "offset": None, "created_at": None},
             None,

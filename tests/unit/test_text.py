@@ -43,7 +43,7 @@ from brain_async.text import (
         (2**63 - 1, "9223372036854775807"),
     ],
 )
-def test_numbers_in_the_original_form(number: float, text: str) -> None:
+def test_numbers_in_go_form(number: float, text: str) -> None:
     assert format_number(number) == text
 
 
@@ -53,7 +53,7 @@ def test_a_float_reads_back_from_its_text(number: float) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_exponents_start_where_the_original_starts_them(number: float) -> None:
+def test_exponents_start_where_go_starts_them(number: float) -> None:
     has_exponent = "e" in format_number(number)
     assert has_exponent == (number != 0 and not 1e-4 <= abs(number) < 1e6)
 

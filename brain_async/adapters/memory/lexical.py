@@ -22,14 +22,16 @@ _FREQUENCY_BITS = 16
 
 class _Group:
     """The documents of one group. Documents are numbered in order of arrival; a removed one keeps its number, with the
-    slot -1, until more are removed than are left. A posting is a document's number with the term's frequency in its low
-    16 bits: one array a term costs half the memory and the garbage collector's time of two."""
+    slot -1, until more are removed than are left, and so does a hidden one until it is shown again. A posting is a
+    document's number with the term's frequency in its low 16 bits: one array a term costs half the memory and the garbage
+    collector's time of two."""
 
     def __init__(self) -> None:
         self.postings: dict[str, array[int]] = {}
         self.slots: array[int] = array("i")
         self.lengths: array[int] = array("i")
         self.numbers: dict[int, int] = {}
+        self.hidden: dict[int, int] = {}
         self.length = 0
 
     def add(self, slot: int, terms: Sequence[str]) -> None:
@@ -47,12 +49,25 @@ class _Group:
                 posting.append(high | frequency)
 
     def remove(self, slot: int) -> None:
-        number = self.numbers.pop(slot)
-        self.slots[number] = -1
-        self.length -= self.lengths[number]
-        removed = len(self.slots) - len(self.numbers)
+        self.hide(slot)
+        del self.hidden[slot]
+        removed = len(self.slots) - len(self.numbers) - len(self.hidden)
         if removed > max(_MIN_REMOVED, len(self.numbers)):
             self._compact()
+
+    def hide(self, slot: int) -> None:
+        number = self.numbers.pop(slot, None)
+        if number is not None:
+            self.hidden[slot] = number
+            self.slots[number] = -1
+            self.length -= self.lengths[number]
+
+    def show(self, slot: int) -> None:
+        number = self.hidden.pop(slot, None)
+        if number is not None:
+            self.numbers[slot] = number
+            self.slots[number] = slot
+            self.length += self.lengths[number]
 
     def matching(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
         """The live documents that hold ``term``, and how often each does."""
@@ -70,6 +85,7 @@ class _Group:
     def _compact(self) -> None:
         # All postings as one array, since a few numpy calls for each of many thousand terms would stall the loop.
         live = np.frombuffer(self.slots, np.intc) >= 0
+        live[list(self.hidden.values())] = True
         packed = np.frombuffer(b"".join(self.postings.values()), np.int64)
         kept = live[packed >> _FREQUENCY_BITS]
         sizes = [len(posting) for posting in self.postings.values()]
@@ -85,7 +101,9 @@ class _Group:
         self.postings = postings
         self.lengths = array("i", np.frombuffer(self.lengths, np.intc)[live].tobytes())
         self.slots = array("i", np.frombuffer(self.slots, np.intc)[live].tobytes())
-        self.numbers = {slot: number for number, slot in enumerate(self.slots)}
+        self.numbers = {slot: number for number, slot in enumerate(self.slots) if slot >= 0}
+        renumbered_to = np.cumsum(live) - 1
+        self.hidden = {slot: int(renumbered_to[number]) for slot, number in self.hidden.items()}
 
 
 class InvertedIndex:
@@ -111,8 +129,18 @@ class InvertedIndex:
         """Take out a document that was added."""
         documents = self._groups[group]
         documents.remove(slot)
-        if not documents.numbers:
+        if not documents.numbers and not documents.hidden:
             del self._groups[group]
+
+    def set_searchable(self, group: Hashable, slot: int, searchable: bool) -> None:
+        """Show a document, or hide it: it is then neither found nor counted. Nothing happens to one that is not indexed."""
+        documents = self._groups.get(group)
+        if documents is None:
+            return
+        if searchable:
+            documents.show(slot)
+        else:
+            documents.hide(slot)
 
     def search(self, groups: Iterable[Hashable], terms: Iterable[str]) -> tuple[Slots, Scores]:
         """The slots of ``groups`` that hold any of ``terms``, in no order, and their scores, all above 0."""

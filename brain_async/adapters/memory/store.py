@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 from anyio.lowlevel import checkpoint
 
-from brain_async.adapters.memory.admission import Refused, admit
 from brain_async.adapters.memory.columns import Columns, Scores, Slots
 from brain_async.adapters.memory.lexical import InvertedIndex
 from brain_async.adapters.memory.outbox import MemoryNodeOutbox
@@ -20,6 +19,7 @@ from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.analysis import index_terms, key_terms, query_key_words
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
+from brain_async.model.admission import StoredState, admit
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.kind import KindSpec
@@ -134,16 +134,14 @@ class MemoryStore:
                 terms[index] = _terms_of(obj)
         # From here on nothing is awaited: the batch is checked against and written to one state of the store.
         check_dimensions(self._dimension, objects)
-        results = admit(scope, objects, self._row, self._has_live_children)
-        stored: list[Object | BrainError] = [r.error if isinstance(r, Refused) else r for r in results]
-        admitted = [(index, obj) for index, obj in enumerate(results) if isinstance(obj, Object)]
-        for index, obj in sorted(
-            admitted, key=lambda item: item[1].is_part
-        ):  # a part is indexed beside its parent's slot
-            stored[index] = self._write(obj, terms.get(index))
-        for _, obj in admitted:
-            self._refresh_searchable(obj)
-        return stored
+        verdicts = admit(objects, scope, self._states(objects))
+        admitted = [index for index, verdict in enumerate(verdicts) if verdict is None]
+        stored: dict[int, Object] = {}
+        for index in sorted(admitted, key=lambda index: objects[index].is_part):  # a part needs its parent's slot
+            stored[index] = self._write(objects[index], terms.get(index))
+        for index in admitted:
+            self._refresh_searchable(objects[index])
+        return [stored[index] if verdict is None else verdict for index, verdict in enumerate(verdicts)]
 
     async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
         await checkpoint()
@@ -225,8 +223,19 @@ class MemoryStore:
         rows = (self._rows[slot] for slot in self._children.get(parent_id, ()))
         return [row for row in rows if row.deleted_at is None]
 
-    def _has_live_children(self, object_id: UUID) -> bool:
-        return bool(self._live_children(object_id))
+    def _states(self, objects: Sequence[Object]) -> dict[UUID, StoredState]:
+        written = {obj.key for obj in objects}
+        parents = {obj.parent_id for obj in objects if obj.parent_id is not None}
+        return {
+            key: StoredState(
+                namespace_id=row.namespace_id,
+                part=row.is_part,
+                deleted=row.deleted_at is not None,
+                has_parts=key in written and bool(self._live_children(key)),
+            )
+            for key in written | parents
+            if (row := self._row(key)) is not None
+        }
 
     def _write(self, obj: Object, terms: _Terms | None) -> Object:
         old = self._row(obj.key)
@@ -275,7 +284,9 @@ class MemoryStore:
             live = (
                 current is not None and current.deleted_at is None and parent is not None and parent.deleted_at is None
             )
-            self._columns.set_searchable(self._slots[part.key], live)
+            slot = self._slots[part.key]
+            self._columns.set_searchable(slot, live)
+            self._lexical.set_searchable(part.namespace_id, slot, live)
 
 
 def _vector_group(row: Object) -> Hashable:

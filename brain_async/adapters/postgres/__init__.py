@@ -3,6 +3,15 @@
 from brain_async.adapters.postgres.bulk import BulkLoadResult
 from brain_async.adapters.postgres.describe import StoreDescription
 from brain_async.adapters.postgres.ledger import PostgresEdgeLedger
+from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice
 from brain_async.adapters.postgres.store import PostgresStore, open_postgres
 
-__all__ = ["BulkLoadResult", "PostgresEdgeLedger", "PostgresStore", "StoreDescription", "open_postgres"]
+__all__ = [
+    "BackendName",
+    "BulkLoadResult",
+    "LexicalChoice",
+    "PostgresEdgeLedger",
+    "PostgresStore",
+    "StoreDescription",
+    "open_postgres",
+]

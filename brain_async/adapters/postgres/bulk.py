@@ -65,7 +65,11 @@ async def bulk_load(
     finally:
         loaded = time.perf_counter()
         if deferred:
-            await _build(connections, lexical, dimension, maintenance_work_mem)
+            try:
+                await _build(connections, lexical, dimension, maintenance_work_mem)
+            except BaseException:
+                await lexical.abandon()
+                raise
     return BulkLoadResult(
         stored=stored,
         refused=tuple(refused),

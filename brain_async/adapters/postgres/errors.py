@@ -17,13 +17,12 @@ from brain_async.errors import (
     SearchIndexNotReadyError,
 )
 
-__all__ = ["DRIVER_ERRORS", "RETRYABLE", "STALE_LEXICAL_INDEX", "translated"]
+__all__ = ["DRIVER_ERRORS", "STALE_LEXICAL_INDEX", "may_succeed_again", "translated"]
 
 STALE_LEXICAL_INDEX = "BRN01"
 """The SQLSTATE with which the search functions refuse to answer from a lexical index that may have lost rows."""
 
-RETRYABLE = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-"""What a write is repeated on, as the cause of its BackendError."""
+_LEXICAL_INDEX = "brain_objects_bm25"
 
 _MISSING_SCHEMA = (
     asyncpg.UndefinedTableError,
@@ -50,7 +49,7 @@ def _translate(error: Exception) -> Exception:
             return BackendTimeoutError(f"Postgres did not answer in time: {error or 'timeout'}")
         case asyncpg.CharacterNotInRepertoireError() | asyncpg.UntranslatableCharacterError() | UnicodeEncodeError():
             return InvalidValueError(f"a value cannot be stored as text: {error}")
-        case asyncpg.UndefinedObjectError() if "brain_objects_bm25" in str(error):
+        case asyncpg.UndefinedObjectError() if _LEXICAL_INDEX in str(error):
             return SearchIndexNotReadyError("the lexical index is missing: call rebuild_lexical()")
         case asyncpg.PostgresError() if error.sqlstate == STALE_LEXICAL_INDEX:
             return SearchIndexNotReadyError("the lexical index has to be rebuilt")
@@ -62,6 +61,15 @@ def _translate(error: Exception) -> Exception:
             return BackendError(f"the store's tables are not there, call migrate(): {error}")
         case _:
             return BackendError(f"Postgres failed: {type(error).__name__}: {error}")
+
+
+def may_succeed_again(error: BackendError) -> bool:
+    """Whether a transaction that ended with ``error`` lost a conflict, and is worth repeating."""
+    cause = error.__cause__
+    if isinstance(cause, asyncpg.UndefinedTableError):
+        # pg_textsearch finds its index by name, which a concurrent rebuild has just changed.
+        return _LEXICAL_INDEX in str(cause)
+    return isinstance(cause, (asyncpg.DeadlockDetectedError, asyncpg.SerializationError))
 
 
 @contextmanager

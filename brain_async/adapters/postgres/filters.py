@@ -12,6 +12,7 @@ from typing import Any
 
 from brain_async.model.filters import Filters, PropertyFilter
 from brain_async.model.scope import Scope
+from brain_async.text import UNSTORABLE
 
 __all__ = ["FILTER_NAMES", "filter_arguments", "filter_snippets"]
 
@@ -48,8 +49,6 @@ _PREDICATE = f"""(_namespace is null or o.namespace_id = _namespace)
         where p.parent_id is null and p.deleted_at is null and (_namespace is null or p.namespace_id = _namespace)
         and {_DESCRIBED.format("p")}))"""
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
 
 def _bound(first: int) -> str:
     """The predicate, and being live, over parameters ``$first``, ...; "is true" hides all of it from every index."""
@@ -70,16 +69,16 @@ def filter_snippets() -> dict[str, str]:
 
 def _storable(texts: Iterable[str] | None) -> list[str] | None:
     """Without those that no stored text can equal, since none can be stored."""
-    return None if texts is None else [text for text in texts if not _UNSTORABLE.search(text)]
+    return None if texts is None else [text for text in texts if not UNSTORABLE.search(text)]
 
 
 def _alternatives(filter_: PropertyFilter) -> list[str]:
-    if _UNSTORABLE.search(filter_.key):
+    if UNSTORABLE.search(filter_.key):
         return []
     return [
         json.dumps({filter_.key: value}, ensure_ascii=False, allow_nan=False)
         for value in filter_.values
-        if not (isinstance(value, str) and _UNSTORABLE.search(value))
+        if not (isinstance(value, str) and UNSTORABLE.search(value))
     ]
 
 

@@ -35,16 +35,21 @@ _TAKE_LEASE = """
 update brain_lex_state set
     lease_until = now() + $1::float8 * interval '1 second',
     lease_pid = case when $2 then null else pg_backend_pid() end,
-    pending = false
+    pending = false, loading = false
 where ($3 or brain_lexical_stale())
     and (lease_until is null or lease_until < now()
          or (lease_pid is not null and not exists (select from pg_stat_activity where pid = lease_pid)))
 returning true
 """
 
-_DROP_LEASE = "update brain_lex_state set lease_until = null, lease_pid = null"
+_DROP_LEASE = "update brain_lex_state set lease_until = null, lease_pid = null, loading = false"
 
-_LOADING = "update brain_lex_state set lease_until = now() + interval '5 minutes', lease_pid = null"
+_LOADING = """
+update brain_lex_state set
+    lease_until = now() + interval '5 minutes',
+    lease_pid = case when $1 then null else pg_backend_pid() end,
+    loading = true
+"""
 
 _DROP_TRIGGERS = """
 drop trigger if exists brain_lexical_inserted on brain_objects;
@@ -101,7 +106,8 @@ select exists (
 """
 
 _BUILT = """
-update brain_lex_state set built_at = clock_timestamp(), dirty = pending, lease_until = null, lease_pid = null
+update brain_lex_state set built_at = clock_timestamp(), dirty = pending, lease_until = null, lease_pid = null,
+    loading = false
 """
 
 
@@ -165,8 +171,17 @@ class LexicalIndex:
         await self.keep_suspended(connection)
 
     async def keep_suspended(self, connection: Connection) -> None:
-        """Renew what ``suspend`` said: it lapses after five minutes, should the loader die."""
-        await connection.execute(_LOADING)
+        """Renew what ``suspend`` said.
+
+        Should the loader die, it lapses with its connection; behind a transaction-mode pooler after five minutes.
+        """
+        await connection.execute(_LOADING, self._connections.transaction_pooler)
+
+    async def abandon(self) -> None:
+        """Take back what ``suspend`` said, also when cancelled: whoever searches or migrates next builds."""
+        with anyio.move_on_after(_RELEASE_SECONDS, shield=True), suppress(BrainError):
+            async with self._connections.transaction() as connection:
+                await connection.execute(f"{_DROP_LEASE} where loading")
 
     async def resume(self) -> None:
         """Start the upkeep again after ``suspend``; ``build_suspended`` is to follow."""
@@ -182,8 +197,7 @@ class LexicalIndex:
         while True:
             async with self._connections.session() as connection:
                 row = await connection.fetchrow(
-                    "select brain_lexical_stale() as stale, lease_until > now() and lease_pid is null as loading"
-                    " from brain_lex_state"
+                    "select brain_lexical_stale() as stale, brain_bulk_loading() as loading from brain_lex_state"
                 )
             if row is None:
                 raise SearchIndexNotReadyError("the database has not been set up: call migrate()")

@@ -171,5 +171,6 @@ async def migrate(connections: Connections, dimension: int, wanted: LexicalChoic
         if stored is not None and int(stored) != dimension:
             raise DimensionMismatchError(expected=int(stored), got=dimension, what="the embedder")
         await choose_backend(connection, wanted)
-        # Missing on the first migration, and after a bulk load that was cut short.
-        await create_vector_index(connection, dimension)
+        # Missing on the first migration, and after a bulk load that was cut short; one that is running builds it itself.
+        if not await connection.fetchval("select brain_bulk_loading()"):
+            await create_vector_index(connection, dimension)

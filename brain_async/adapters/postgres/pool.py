@@ -166,7 +166,7 @@ async def _keep_session(_connection: Any) -> None:
 
 
 async def create_pool(
-    dsn: str, *, pool_size: int, search_path: str | None, transaction_pooler: bool, command_timeout: float
+    dsn: str, *, pool_size: int, search_path: str | None, transaction_pooler: bool, statement_timeout: float
 ) -> Pool:
     """A pool with the settings retrieval needs.
 
@@ -190,7 +190,7 @@ async def create_pool(
             dsn,
             min_size=0,
             max_size=pool_size,
-            command_timeout=command_timeout,
+            command_timeout=statement_timeout,
             reset=_keep_session,
             **options,
         )

@@ -107,14 +107,17 @@ class PostgresStore:
         return self._lexical.known_backend
 
     async def migrate(self) -> None:
-        """Create or upgrade the tables, and rebuild the lexical index if it is stale. Safe from many processes at once.
+        """Create or upgrade the tables, and build what indexes are missing or stale. Safe from many processes at once.
 
+        While a bulk load is running it leaves the indexes to that.
         Raises DimensionMismatchError when the database holds another dimension, MissingExtensionError,
         InvalidInputError when it keeps up another lexical backend than the one asked for, and BackendError when a newer
         version of this library has migrated it.
         """
         await migrate(self.connections, self._dimension, self._lexical_choice)
-        await self._lexical.ensure_ready()
+        with suppress(SearchIndexNotReadyError):
+            await self._lexical.ensure_ready()
+        await self._lexical.backend(refresh=True)
 
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError). Idempotent; the pool stays open."""
@@ -146,8 +149,9 @@ class PostgresStore:
 
         Into an empty store, or with ``rebuild_indexes``, the vector and lexical indexes are dropped first and built at the
         end: several times faster, but lexical searches meanwhile raise SearchIndexNotReadyError and vector searches are
-        exact. Each batch is one transaction. Should the process die, ``migrate`` builds what is missing. The graph is not
-        told: it learns of what was loaded by ``Engine.reconcile``.
+        exact. Each batch is one transaction. Should the process die or the call be cancelled, ``migrate`` builds what
+        is missing, and so does the next search its lexical index. The graph learns of what was loaded by
+        ``Engine.reconcile``.
 
         Args:
             progress: called with the number of objects stored so far, after each batch.
@@ -255,7 +259,7 @@ async def open_postgres(
     search_path: str | None = None,
     transaction_pooler: bool = False,
     acquire_timeout: float = 10.0,
-    command_timeout: float = 30.0,
+    statement_timeout: float = 30.0,
     migrate: bool = True,
 ) -> AsyncIterator[PostgresStore]:
     """Open a store with a pool of its own, with the connection settings retrieval needs, and close both on leaving.
@@ -265,7 +269,7 @@ async def open_postgres(
         pool_size: connections at most, opened as needed.
         search_path: schemas to keep the tables in (the first) and to find the extensions in, as SQL writes it.
         transaction_pooler: the dsn leads to a transaction-mode pooler (PgBouncer): no named statements, no session settings.
-        command_timeout: seconds a statement may take.
+        statement_timeout: seconds a statement may take before it is cancelled (BackendTimeoutError).
         migrate: create or upgrade the tables first.
 
     Raises:
@@ -276,14 +280,14 @@ async def open_postgres(
         pool_size=pool_size,
         search_path=search_path,
         transaction_pooler=transaction_pooler,
-        command_timeout=command_timeout,
+        statement_timeout=statement_timeout,
     )
     store = PostgresStore(
         pool,
         dimension=dimension,
         lexical=lexical,
         acquire_timeout=acquire_timeout,
-        statement_timeout=command_timeout,
+        statement_timeout=statement_timeout,
         transaction_pooler=transaction_pooler,
         search_path=search_path,
     )

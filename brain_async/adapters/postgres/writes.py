@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
@@ -16,8 +15,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from brain_async.adapters.postgres.admission import StoredState, admit
-from brain_async.adapters.postgres.errors import RETRYABLE
+from brain_async.adapters.postgres.errors import may_succeed_again
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
 from brain_async.adapters.postgres.vectors import storable_embedding
@@ -30,8 +28,10 @@ from brain_async.errors import (
     NamespaceMismatchError,
     ObjectNotFoundError,
 )
+from brain_async.model.admission import StoredState, admit
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
+from brain_async.text import UNSTORABLE
 
 __all__ = ["PUT_SQL", "PreparedBatch", "analyse", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
 
@@ -44,7 +44,6 @@ _INLINE_OBJECTS = 100
 _INLINE_CHARS = 20_000
 """Batches of more text than this are analysed in a thread: about 5 ms of work."""
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _INT64 = range(-(2**63), 2**63)
 
 LOCK_SQL = "select * from brain_lock($1::uuid[], $2::uuid[], $3::uuid[])"
@@ -129,8 +128,8 @@ def _encode_properties(obj: Object) -> str:
     except (TypeError, ValueError) as error:
         raise InvalidValueError(f"properties of {obj.id} are not JSON: {error}", field="properties") from error
     # Either an escaped NUL, or a harmless backslash before "u0000": only reading it back tells.
-    suspicious = "\\u0000" in text or _UNSTORABLE.search(text)
-    if suspicious and any(map(_UNSTORABLE.search, _texts(json.loads(text)))):
+    suspicious = "\\u0000" in text or UNSTORABLE.search(text)
+    if suspicious and any(map(UNSTORABLE.search, _texts(json.loads(text)))):
         raise InvalidValueError(f"properties of {obj.id} hold NUL or a lone surrogate", field="properties")
     return text
 
@@ -156,7 +155,7 @@ def _utc(obj: Object, field: str) -> datetime:
 
 def _row(obj: Object, dimension: int) -> _Row:
     for field in ("kind", "title", "summary", "content", "content_type", "embedding_model"):
-        if _UNSTORABLE.search(getattr(obj, field)):
+        if UNSTORABLE.search(getattr(obj, field)):
             raise InvalidValueError(f"{field} of {obj.id} holds NUL or a lone surrogate", field=field)
     if obj.position is not None and obj.position not in _INT64:
         raise InvalidValueError(f"position of {obj.id} is beyond 64 bits", field="position")
@@ -235,12 +234,12 @@ def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
 
 
 async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
-    """Repeat a transaction that lost a deadlock or a serialisation conflict, at most three times in all."""
+    """Repeat a transaction that lost a conflict, at most three times in all."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return await call()
         except BackendError as error:
-            if not isinstance(error.__cause__, RETRYABLE) or attempt == _ATTEMPTS:
+            if attempt == _ATTEMPTS or not may_succeed_again(error):
                 raise
             await anyio.sleep(random.uniform(0.01, 0.05) * attempt)
     raise AssertionError("unreachable")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from enum import Enum
 from typing import Any
 from uuid import uuid4
 
+import msgspec
+import numpy as np
 import pytest
 
 from brain_async import (
     BrainError,
+    Edge,
     EngineConfig,
     InvalidFilterError,
     InvalidInputError,
@@ -25,7 +29,7 @@ from brain_async import (
     SearchRequest,
     Session,
 )
-from tests.integration.engine.world import FaultyGraph, FaultyStore, World, ids, put_family
+from tests.integration.engine.world import FaultyGraph, FaultyStore, World, evidence_ids, ids, put_family
 
 Call = Callable[[Session], Awaitable[object]]
 
@@ -182,6 +186,70 @@ async def test_a_scope_must_be_a_scope(engine_world: World) -> None:
         with pytest.raises(InvalidInputError) as caught:
             await engine.read(scope, uuid4())  # type: ignore[arg-type]
         assert caught.value.field == field
+
+
+async def test_a_request_must_be_a_request_and_a_result_set_store_one(engine_world: World) -> None:
+    session = engine_world.session()
+    engine, scope, sets = engine_world.engine(), engine_world.scope, session.context
+    search: Any = SearchRequest(query="x")
+    requests: list[tuple[Callable[..., Awaitable[object]], tuple[Any, ...]]] = [
+        (engine.search, (sets,)),
+        (engine.find_exact, (sets,)),
+        (engine.find_objects, (sets,)),
+        (engine.find_links, ()),
+        (engine.expand, (sets,)),
+        (engine.expand_many, ()),
+    ]
+    for verb, rest in requests:
+        for request in ("x", None, {"query": "x"}):
+            with pytest.raises(InvalidInputError) as caught:
+                await verb(scope, request, *rest)
+            assert caught.value.field == "request"
+    for call in (engine.search(scope, search, {}), engine.continue_(scope, uuid4(), {})):  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError) as caught:
+            await call
+        assert caught.value.field == "result_sets"
+    with pytest.raises(InvalidInputError):
+        engine.register_expand_recipe("related")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError):
+        engine.register_kinds(3)  # type: ignore[arg-type]
+
+
+async def test_numpy_arrays_are_refused_where_an_id_or_a_list_is_asked_for(engine_world: World) -> None:
+    session = engine_world.session()
+    array: Any = np.ones(2)
+    calls: list[Call] = [
+        lambda s: s.read(array),
+        lambda s: s.continue_(array),
+        lambda s: s.link(array, uuid4(), "x"),
+        lambda s: s.unlink(uuid4(), array, "x"),
+        lambda s: s.search("x", scope_ids=np.array(1)),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInputError):
+            await call(session)
+    foreign = Edge(from_id=uuid4(), to_id=uuid4(), relation_type="x", namespace_id=array)
+    (failure,) = (await session.link_many([foreign])).failures
+    assert (failure.code, failure.field) == ("invalid_input", "namespace_id")
+
+
+async def test_a_failure_is_strict_json_whatever_was_given_as_an_id(engine_world: World) -> None:
+    bad: Any = [Object(id=given, kind="x") for given in (object(), "\ud800", {None: 1}, np.float64(1))]  # type: ignore[arg-type]
+    result = await engine_world.session().put_many(bad)
+    assert [failure.id for failure in result.failures] == [None] * len(bad)
+    msgspec.json.encode(result)
+
+
+async def test_text_of_an_enum_is_stored_found_and_returned_as_its_value(engine_world: World) -> None:
+    class Named(str, Enum):  # noqa: UP042 a StrEnum is formatted as its value, this one as Named.FRUIT
+        FRUIT = "quince"
+
+    session = engine_world.session()
+    parent, (part,) = await put_family(session, [{"title": Named.FRUIT, "kind": Named.FRUIT}], title=Named.FRUIT)
+    for obj in (parent, part):
+        assert (type(obj.title), obj.title) == (str, "quince")
+    assert evidence_ids(await session.search("quince")) == [part.id]
+    assert not (await session.search("fruit")).objects
 
 
 async def test_every_verb_refuses_a_missing_namespace_where_one_is_required(engine_world: World) -> None:

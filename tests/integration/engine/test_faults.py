@@ -34,7 +34,7 @@ from tests.integration.engine.world import (
     put_titled,
 )
 
-SHORT = EngineConfig(channel_timeout=0.1, embed_timeout=0.1, rerank_timeout=0.1)
+SHORT = EngineConfig(channel_timeout=0.3, embed_timeout=0.3, rerank_timeout=0.3)
 
 
 def breaking(fault: BaseException | Callable[[], Awaitable[object]]) -> WordEmbedder:

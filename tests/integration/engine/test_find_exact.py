@@ -11,8 +11,6 @@ from brain_async import (
     BackendError,
     EngineConfig,
     ObjectNotFoundError,
-    SearchContext,
-    SearchRequest,
 )
 from brain_async.model.object import NIL_UUID
 from tests.integration.engine.world import (
@@ -163,16 +161,15 @@ async def test_reciprocal_ranks_are_added_with_equal_weights(engine_world: World
 
 
 async def test_explain_works_here_too(engine_world: World) -> None:
-    engine, scope, context = engine_world.engine(), engine_world.scope, SearchContext(engine_world.namespace)
-    session = engine.session(context=context)
+    session = engine_world.session()
     await put_family(session, [{"title": "manual", "content": "x"}])
     other, _ = await put_family(session, ["salt"])
-    page = await engine.find_exact(scope, SearchRequest(query="manual", explain=True, explain_ids=[other.key]), context)
+    page = await session.find_exact("manual", explain=True, explain_ids=[other.key])
     (explained,) = page.objects[0].explain
     assert explained.boost == 10.0
     assert page.explanation is not None
     assert [missing.id for missing in page.explanation.missing] == [other.key]
-    by_id = await engine.find_exact(scope, SearchRequest(query=str(other.key), explain=True), context)
+    by_id = await session.find_exact(str(other.key), explain=True)
     assert [rank.channel for rank in by_id.objects[0].explain[0].channels] == ["id"]
 
 

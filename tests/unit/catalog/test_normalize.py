@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +98,17 @@ def test_the_same_kind_twice_in_a_batch_is_refused_but_case_tells_them_apart() -
 def test_shapes_that_are_no_field_specs_are_refused(fields: object) -> None:
     with pytest.raises(InvalidKindError):
         normalize_kind(KindSpec(kind="deal", fields=fields))
+
+
+@pytest.mark.parametrize("value", [None, 1, "yes", {}])
+def test_flags_are_booleans(value: Any) -> None:
+    for spec in (
+        KindSpec(kind="deal", is_part=value),
+        KindSpec(kind="deal", is_parent=value),
+        kind_with(name="a", type="string", required=value),
+    ):
+        with pytest.raises(InvalidKindError):
+            normalize_kind(spec)
 
 
 @given(

@@ -30,8 +30,7 @@ class Reranker:
         return answer
 
 
-async def test_no_reranker_and_none_leave_the_order() -> None:
-    assert await rerank(None, "q", OBJECTS) == tuple(OBJECTS)
+async def test_none_leaves_the_order() -> None:
     assert await rerank(Reranker(None), "q", OBJECTS) == tuple(OBJECTS)
 
 

@@ -65,7 +65,7 @@ filters = st.builds(
 scopes = st.one_of(st.just(Scope()), namespaces.map(Scope))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(objects(), max_size=12), filters, scopes, st.data())
 def test_masks_are_what_filters_match(rows: list[Object], wanted: Filters, scope: Scope, data: st.DataObject) -> None:
     columns = Columns()
@@ -89,7 +89,7 @@ def test_masks_are_what_filters_match(rows: list[Object], wanted: Filters, scope
     assert columns.mask(scope, wanted).tolist() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(objects(), st.sampled_from((0.5, 0.25, -0.5))), max_size=12, unique_by=lambda row: row[0].key),
     st.integers(-1, 14),

@@ -18,7 +18,7 @@ documents = st.lists(st.sampled_from(TERMS), max_size=12)
 operations = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.integers(0, 9), st.sampled_from(GROUPS), documents),
-        st.tuples(st.just("remove"), st.integers(0, 9), st.just(""), st.just([])),
+        st.tuples(st.sampled_from(("remove", "hide", "show")), st.integers(0, 9), st.just(""), st.just([])),
     ),
     max_size=60,
 )
@@ -48,14 +48,23 @@ def test_scores_are_bm25(monkeypatch: pytest.MonkeyPatch, min_removed: int) -> N
     def check(steps: list[tuple[str, int, str, list[str]]], query: list[str], groups: list[str]) -> None:
         index = InvertedIndex()
         held: dict[int, tuple[str, list[str]]] = {}
+        hidden: set[int] = set()
         for step, slot, group, terms in steps:
+            if step in ("hide", "show"):
+                index.set_searchable(held[slot][0] if slot in held else "red", slot, step == "show")
+                hidden = hidden - {slot} if step == "show" else hidden | ({slot} & set(held))
+                continue
             if slot in held:
                 index.remove(held.pop(slot)[0], slot)
+                hidden.discard(slot)
             if step == "put":
                 index.add(group, slot, terms)
                 held[slot] = (group, terms)
+        shown = {slot: document for slot, document in held.items() if slot not in hidden}
         slots, scores = index.search(groups, query)
-        assert dict(zip(slots.tolist(), scores.tolist(), strict=True)) == pytest.approx(naive_bm25(held, groups, query))
+        assert dict(zip(slots.tolist(), scores.tolist(), strict=True)) == pytest.approx(
+            naive_bm25(shown, groups, query)
+        )
         assert set(index.groups) == {group for group, _ in held.values()}
 
     check()

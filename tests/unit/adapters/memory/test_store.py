@@ -16,6 +16,7 @@ from brain_async.model.filters import Filters
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.testing import make_parts, vocabulary
+from brain_async.testing.subjects import BASE_TIME, family, fresh_scope, put_all
 
 
 async def test_a_cancelled_put_wrote_nothing_or_everything() -> None:
@@ -97,3 +98,18 @@ async def test_100000_parts_answer_a_lexical_query_in_50_ms() -> None:
             assert len(await store.search_lexical(scope, query, Filters(), k=40)) == 40
             seconds.append(perf_counter() - start)
     assert sorted(seconds)[4] < 0.05
+
+
+async def test_parts_of_a_deleted_parent_do_not_count_in_the_scores_of_others() -> None:
+    scope = fresh_scope()
+    kept, kept_parts = family(scope, [{"content": "walrus ivory"}, {"content": "walrus tusk in the snow"}])
+    gone, gone_parts = family(scope, [{"content": "walrus"}, {"content": "ivory tower"}])
+    alone, store = MemoryStore(), MemoryStore()
+    await put_all(alone, scope, kept, *kept_parts)
+    await put_all(store, scope, kept, *kept_parts, gone, *gone_parts)
+    both = await store.search_lexical(scope, "walrus ivory", Filters(), k=9)
+    await store.soft_delete(scope, gone.key, at=BASE_TIME)
+    expected = await alone.search_lexical(scope, "walrus ivory", Filters(), k=9)
+    assert await store.search_lexical(scope, "walrus ivory", Filters(), k=9) == expected
+    await put_all(store, scope, gone)
+    assert await store.search_lexical(scope, "walrus ivory", Filters(), k=9) == both

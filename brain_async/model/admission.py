@@ -1,4 +1,4 @@
-"""Which objects of a batch may be written, given what the database holds: pure."""
+"""Admission: which objects of a batch may be written, given what the store holds. One rule for every store."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["StoredState", "admit"]
 
 
 class StoredState(msgspec.Struct, frozen=True):
-    """What the database knows of an id: its namespace, whether it is a part, is deleted, has live parts."""
+    """What the store knows of an id: its namespace, whether it is a part, is deleted, has live parts."""
 
-    namespace_id: UUID
+    namespace_id: UUID | None
     part: bool
     deleted: bool
     has_parts: bool
@@ -33,14 +33,18 @@ def _misplaced(obj: Object, scope: Scope, states: Mapping[UUID, StoredState]) ->
 
 
 def admit(
-    objects: Sequence[Object], scope: Scope, states: Mapping[UUID, StoredState], refused: Mapping[int, BrainError]
+    objects: Sequence[Object],
+    scope: Scope,
+    states: Mapping[UUID, StoredState],
+    refused: Mapping[int, BrainError] | None = None,
 ) -> list[BrainError | None]:
     """For each object, in order, the error that keeps it out, or None.
 
-    ``refused`` are those already refused, by index. First-class objects are decided before the parts, so that a part may come
+    ``states`` are those of the objects and of their parents, as far as they are stored; ``refused`` the errors of objects
+    that were refused before, by index. First-class objects are decided before the parts, so that a part may come
     ahead of its parent.
     """
-    verdicts: list[BrainError | None] = [refused.get(index) for index in range(len(objects))]
+    verdicts: list[BrainError | None] = [(refused or {}).get(index) for index in range(len(objects))]
     seen: set[UUID] = set()
     for index, obj in enumerate(objects):
         if obj.key in seen:

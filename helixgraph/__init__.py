@@ -1,0 +1,6 @@
+"""The graph of brain_async on HelixDB: a server, or the engine embedded in this process."""
+
+from helixgraph.graph import HelixGraph
+from helixgraph.lifetime import open_helix, open_helix_embedded
+
+__all__ = ["HelixGraph", "open_helix", "open_helix_embedded"]

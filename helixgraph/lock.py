@@ -1,0 +1,48 @@
+"""DirectoryLock: a data directory is opened by one process at a time.
+
+The engine itself lets a second opener in and fences off the first, whose reads and writes then fail for good.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from brain_async.errors import BackendError
+
+__all__ = ["DirectoryLock"]
+
+
+class DirectoryLock:
+    """Holds ``<directory>.lock``, which contains the owner's process id. The kernel drops it however the process ends."""
+
+    def __init__(self, home: Path, descriptor: int) -> None:
+        self.home = home
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, path: str | os.PathLike[str]) -> DirectoryLock:
+        """Create the directory if it is missing and lock it. Raises BackendError when it is in use or cannot be made."""
+        home = Path(os.path.realpath(os.path.expanduser(path)))
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(f"{home}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise BackendError(f"the graph's directory {home} cannot be used: {error}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(descriptor)
+            raise BackendError(
+                f"the graph's directory {home} is already open, by process {owner}: close it there, or run a Helix "
+                "server and have every process use open_helix(url=...)"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        return cls(home, descriptor)
+
+    def release(self) -> None:
+        """Let others in. The file stays: removing it would let two processes lock two files of one name."""
+        os.close(self._descriptor)

@@ -1,0 +1,127 @@
+"""Search: filters as conditions of a query, and the best k of a ranked answer with ties in the order of the house."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from brain_async.model.filters import Filters
+from brain_async.model.scope import Scope
+from helixgraph.properties import UNSET_TIME, filter_values, micros, namespace_value, property_path
+from helixgraph.queries import Condition
+
+__all__ = ["Restriction", "Row", "best", "restriction"]
+
+Row = Mapping[str, Any]
+
+_LONG_LIST: Final = 256
+_SPARE: Final = 16
+_BREADTH: Final = 4
+_GROWTH: Final = 16  # of a search that ended among ties or found too little that passes
+_MOST: Final = 1_000_000
+
+
+class Restriction(msgspec.Struct, frozen=True):
+    """Scope and filters as ``conditions`` with their ``parameters``, and what is left to check on each row.
+
+    A list of thousands of values costs the engine a comparison with each for every node, so lists of more than 256 ids,
+    kinds or titles become ``members``: sets by row column.
+    """
+
+    conditions: tuple[Condition, ...] = ()
+    parameters: dict[str, Any] = {}
+    members: dict[str, frozenset[str]] = {}
+
+    def admits(self, row: Row) -> bool:
+        """Whether a row that satisfies the conditions is in all of the ``members``."""
+        return all(row.get(column) in values for column, values in self.members.items())
+
+    def names(self, *columns: str) -> bool:
+        """Whether a condition is about one of ``columns``."""
+        return any(name.partition(".")[0] in columns for name, _, _ in self.conditions)
+
+
+def restriction(scope: Scope, filters: Filters) -> Restriction | None:
+    """What ``scope`` and ``filters`` let through; None when that is nothing."""
+    conditions: list[Condition] = []
+    parameters: dict[str, Any] = {}
+    members: dict[str, frozenset[str]] = {}
+
+    def add(name: str, comparison: Literal["eq", "in", "gte", "lt", "gt"], value: object) -> None:
+        parameter = f"c{len(conditions)}"
+        conditions.append((name, comparison, parameter))
+        parameters[parameter] = value
+
+    if scope.namespace_id is not None:
+        add("namespace_id", "eq", namespace_value(scope.namespace_id))
+    lists: list[tuple[str, Sequence[str] | None]] = [
+        ("kind", filters.kinds),
+        ("kind", filters.own_kinds),
+        ("title", filters.titles),
+        ("object_id", None if filters.scope_ids is None else [str(scope_id) for scope_id in filters.scope_ids]),
+        *((property_path(wanted.key), filter_values(wanted.values)) for wanted in filters.properties),
+    ]
+    for name, values in lists:
+        if values is None:
+            continue
+        if not values:
+            return None
+        if len(values) <= _LONG_LIST or name not in ("kind", "title", "object_id"):
+            add(name, "in", list(values))
+        else:
+            members[name] = frozenset(values) & members.get(name, frozenset(values))
+    for name, after, before in (
+        ("created_at", filters.created_after, filters.created_before),
+        ("updated_at", filters.updated_after, filters.updated_before),
+    ):
+        if after is not None:
+            add(name, "gte", micros(after))
+        if before is not None:
+            add(name, "lt", micros(before))
+            add(name, "gt", UNSET_TIME)
+    return Restriction(tuple(conditions), parameters, members)
+
+
+async def best(
+    ask: Callable[[int, bool], Awaitable[dict[str, Any]]],
+    *,
+    k: int,
+    score: Callable[[Row], float],
+    admits: Callable[[Row], bool],
+    broad_first: bool,
+    broad_is_exact: bool,
+) -> list[tuple[Row, float]]:
+    """At least the best ``k`` rows with their scores, best first, and every row that ties with the k-th.
+
+    ``ask(limit, within)`` runs the search: over everything, cut to what satisfies the conditions, or ``within`` what does.
+    The first is far quicker unless few nodes satisfy them, so it is tried first when ``broad_first``; what it yields
+    counts only when it is enough. Without ``broad_is_exact`` (approximate nearest neighbours) ties among the best make it
+    ask again: which of equal vectors such a search reaches is a matter of chance.
+    """
+    if broad_first:
+        limit = _BREADTH * (k + _SPARE)
+        rows, sufficient, whole = _joined(await ask(limit, False), limit, k, score, admits)
+        if broad_is_exact:
+            if sufficient or whole:
+                return rows
+        elif sufficient and all(rows[n][1] > rows[n + 1][1] for n in range(min(k, len(rows) - 1))):
+            return rows
+    limit = k + _SPARE
+    while True:
+        rows, sufficient, whole = _joined(await ask(limit, True), limit, k, score, admits)
+        if sufficient or whole or limit >= _MOST:
+            return rows
+        limit *= _GROWTH
+
+
+def _joined(
+    reply: dict[str, Any], limit: int, k: int, score: Callable[[Row], float], admits: Callable[[Row], bool]
+) -> tuple[list[tuple[Row, float]], bool, bool]:
+    """(rows with scores, whether the best k and their ties are among them, whether the search found no more)."""
+    found: list[Row] = reply["found"]
+    by_id = {row["$id"]: row for row in reply["rows"]}
+    rows = [(row, score(hit)) for hit in found if (row := by_id.get(hit["$id"])) is not None and admits(row)]
+    sufficient = len(rows) >= k and score(found[-1]) < rows[k - 1][1]
+    return rows, sufficient, len(found) < limit

@@ -18,9 +18,10 @@ from brain_async.cli.ingest import Ingest
 from brain_async.cli.pages import explain_tables, hit_rows, link_rows, page_footer
 from brain_async.cli.sync import Problem
 from brain_async.cli.text import Highlighter, harmless, one_line
+from brain_async.model.drift import ReconcileReport
 from brain_async.model.results import LinkHit, RichObject, SearchPage
 
-__all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page"]
+__all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page", "show_reconcile"]
 
 _WIDEST = 110
 
@@ -150,6 +151,22 @@ def _show_answer(console: Console, number: int, answer: Answer) -> None:
     console.print(page_footer(answer.page, answer.seconds))
 
 
+def show_reconcile(done: ReconcileReport) -> None:
+    """What reconcile did."""
+    console = _console()
+    before = f"{done.before.pending} pending" + (f", {done.before.differences} differences" if done.full else "")
+    console.print(Text(f"before: {before}"))
+    console.print(Text(f"the graph was told of {done.nodes} nodes and {done.edges} edges in {done.seconds:.2f} s"))
+    for failure in done.failures:
+        console.print(Text.assemble(("✗ ", "red"), harmless(f"{failure.object_id or failure.edge}: {failure.message}")))
+    if done.ok and done.after.is_zero:
+        told = "equals store and links" if done.after.compared else "has been told everything"
+        console.print(Text.assemble(("✓ ", "green"), f"the graph {told}"))
+    else:
+        left = f"{done.after.pending} pending, {done.after.differences} differences left"
+        console.print(Text.assemble(("✗ ", "red"), f"{left}: run it again once the graph works"))
+
+
 def show_diagnosis(found: Diagnosis) -> None:
     """What doctor found."""
     console = _console()
@@ -206,9 +223,16 @@ def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
         ("unused", "  ".join(unused) or "none"),
         ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
         ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
-        ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges"),
+        ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges" + _drift(found)),
         ("indexes", indexes),
     ]
+
+
+def _drift(found: Diagnosis) -> str:
+    drift = found.drift
+    if drift is None or drift.is_zero:
+        return ", in step"
+    return f", {drift.pending} writes pending, {drift.differences} differences"
 
 
 def _show_list(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:

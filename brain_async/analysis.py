@@ -39,6 +39,8 @@ MAX_TERM_CHARS = 64
 TRIGRAM_THRESHOLD = 0.3
 """pg_trgm's default similarity_threshold."""
 
+_EAGER_CHARS = 20_000
+
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1B00) if unicodedata.category(chr(code))[0] == "M")
 _UNSEGMENTED = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -74,11 +76,24 @@ def words(text: str) -> list[str]:
     return _RUN.findall(_fold(text))
 
 
-@lru_cache(maxsize=1 << 17)
+def _each_word(text: str) -> Iterable[str]:
+    """``words``, of a long text one by one, as only its beginning may be looked at."""
+    folded = _fold(text)
+    if len(folded) <= _EAGER_CHARS:
+        return _RUN.findall(folded)
+    return (match.group() for match in _RUN.finditer(folded))
+
+
 def _terms_of_word(word: str) -> tuple[str, ...]:
-    if _UNSEGMENTED_START.match(word):
-        return tuple(word[i : i + 2] for i in range(len(word) - 1)) or (word,)
-    if len(word) > MAX_TERM_CHARS or word in _STOP_WORDS:
+    if not word.isascii() and _UNSEGMENTED_START.match(word):
+        return tuple(word[i : i + 2] for i in range(min(len(word) - 1, MAX_INDEX_TERMS))) or (word,)
+    # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
+    return _terms_of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
+
+
+@lru_cache(maxsize=1 << 17)
+def _terms_of_short_word(word: str) -> tuple[str, ...]:
+    if word in _STOP_WORDS:
         return ()
     return (_stemmer.stemWord(word),) if word.isascii() and word.isalpha() else (word,)
 
@@ -86,7 +101,7 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
 def index_terms(text: str) -> list[str]:
     """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
     terms: list[str] = []
-    for word in words(text):
+    for word in _each_word(text):
         terms.extend(_terms_of_word(word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
@@ -99,7 +114,7 @@ def plain_terms(text: str) -> list[str]:
     In text order with repeats, neither stemmed nor stopped, at most ``MAX_INDEX_TERMS``.
     """
     terms: list[str] = []
-    for word in words(text):
+    for word in _each_word(text):
         if _UNSEGMENTED_START.match(word):
             terms.extend(_terms_of_word(word))
         else:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import msgspec
+
+from brain_async.errors import InvalidInputError
 
 __all__ = [
     "DENSE_CHANNELS",
@@ -28,6 +31,14 @@ DENSE_CHANNELS = frozenset[ChannelName]({"vector", "graph_vector"})
 GRAPH_CHANNELS = frozenset[ChannelName]({"graph_text", "graph_vector"})
 
 
+def _wrong(field: str, right: str, value: object) -> InvalidInputError:
+    return InvalidInputError(f"{field} must be {right}, not {value!r}", field=field)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
 class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
     """The share of each channel in the fused score; a channel of weight 0 is not run.
 
@@ -44,9 +55,17 @@ class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
     graph_text: float = 0.1
     graph_vector: float = 0.05
 
+    def __post_init__(self) -> None:
+        for field in msgspec.structs.fields(self):
+            value = getattr(self, field.name)
+            if not _is_finite(value) or value < 0:
+                raise _wrong(field.name, "a weight of 0 or more", value)
+
 
 class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine retrieves. Integer knobs of zero or below fall back to their default.
+
+    Raises InvalidInputError for a value of another type, an unknown fusion, graph_writes or channel, or a timeout that is not above 0.
 
     Attributes:
         candidate_k: candidates asked of each channel.
@@ -107,8 +126,22 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field in msgspec.structs.fields(self):
             value = getattr(self, field.name)
-            if type(field.default) is int and value <= 0:
-                msgspec.structs.force_setattr(self, field.name, field.default)
+            if type(field.default) is int:
+                if type(value) is not int:
+                    raise _wrong(field.name, "an integer", value)
+                if value <= 0:
+                    msgspec.structs.force_setattr(self, field.name, field.default)
+            elif field.name.endswith("_timeout"):
+                if not _is_finite(value) or value <= 0:
+                    raise _wrong(field.name, "a number of seconds above 0", value)
+            elif type(field.default) is float and not _is_finite(value):
+                raise _wrong(field.name, "a number", value)
+        if self.fusion not in get_args(FusionMethod):
+            raise _wrong("fusion", f"one of {', '.join(get_args(FusionMethod))}", self.fusion)
+        if self.graph_writes not in get_args(GraphWrites):
+            raise _wrong("graph_writes", f"one of {', '.join(get_args(GraphWrites))}", self.graph_writes)
+        if unknown := [name for name in self.search_channels if name not in get_args(ChannelName)]:
+            raise _wrong("search_channels", f"some of {', '.join(get_args(ChannelName))}", unknown[0])
 
     def page_size(self, limit: int) -> int:
         """The page size for a requested ``limit``: the default for 0 or below, and at most ``max_limit``."""

@@ -11,7 +11,7 @@ import msgspec
 from helixdb import AsyncClient, HelixError
 
 from brain_async.errors import BackendTimeoutError
-from helixgraph.errors import helix_errors, is_conflict
+from helixgraph.errors import helix_errors, is_transient
 from helixgraph.queries import Request
 
 __all__ = ["Connection"]
@@ -44,10 +44,17 @@ class Connection:
         """The reply by entry name. Never waits for a writer."""
         with helix_errors():
             async with asyncio.timeout(self._timeout):
+                for attempt in range(1, _ATTEMPTS):
+                    try:
+                        return await self._send(request)
+                    except HelixError as error:
+                        if not is_transient(error):
+                            raise
+                    await _pause(attempt)
                 return await self._send(request)
 
     async def write(self, request: Request) -> dict[str, Any]:
-        """As ``read``, one at a time per client and event loop, repeated when it conflicts with another process.
+        """The reply by entry name; one at a time per client and event loop, repeated when it conflicts with another's.
 
         A write cannot be called back. When the caller is cancelled or the deadline passes, the call ends at once, and the
         next writer's turn comes when the engine has finished this one.
@@ -71,9 +78,9 @@ class Connection:
                     try:
                         return task.result()
                     except HelixError as error:
-                        if attempt == _ATTEMPTS or not is_conflict(error):
+                        if attempt == _ATTEMPTS or not is_transient(error):
                             raise
-                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))
+                await _pause(attempt)
         finally:
             if task is None or task.done():
                 lock.release()
@@ -113,3 +120,7 @@ class Connection:
 
         self._abandoned.add(task)
         task.add_done_callback(ended)
+
+
+async def _pause(attempt: int) -> None:
+    await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))

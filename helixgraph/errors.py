@@ -27,7 +27,7 @@ from brain_async.errors import (
     SearchIndexNotReadyError,
 )
 
-__all__ = ["error_code", "helix_errors", "is_conflict", "translated"]
+__all__ = ["error_code", "helix_errors", "is_transient", "translated"]
 
 _CODE_OF_TEXT = (
     ("index_not_found", "index_not_found"),
@@ -51,7 +51,8 @@ _CODE_OF_TEXT = (
     ("Query error", "invalid_query"),
 )
 _DIMENSIONS = re.compile(r"expected (\d+), got (\d+)")
-_CONFLICTS = frozenset({"transaction_conflict", "unique_constraint_violation"})
+_KNOWN_CODES = frozenset(code for _, code in _CODE_OF_TEXT)
+_TRANSIENT = frozenset({"transaction_conflict", "unique_constraint_violation", "internal_planner_error"})
 _BAD_VALUES = {
     "zero_norm_cosine_vector": "the embedding has no direction: all of its components are zero",
     "invalid_vector_component": "the embedding holds a number that single precision cannot keep",
@@ -69,17 +70,21 @@ def error_code(error: HelixError) -> str:
     if isinstance(given, str) and given:
         return given
     code, text = _envelope(error)
-    if code:
+    if code in _KNOWN_CODES:
         return code
     for part, known in _CODE_OF_TEXT:
         if part in text:
             return known
-    return "transaction_conflict" if error.status_code == 409 else ""
+    return "transaction_conflict" if error.status_code == 409 else code
 
 
-def is_conflict(error: HelixError) -> bool:
-    """Whether a write lost against another one, left nothing behind and may simply be repeated."""
-    return error_code(error) in _CONFLICTS
+def is_transient(error: HelixError) -> bool:
+    """Whether the request left nothing behind and may simply be repeated.
+
+    A write that lost against another one is such a request, and one that the engine's planner did not get done with: it
+    gives itself 50 ms of wall-clock time, which a busy machine may take from it.
+    """
+    return error_code(error) in _TRANSIENT
 
 
 def translated(error: HelixError, *, writing: bool = False) -> BrainError:

@@ -26,6 +26,7 @@ from helixgraph.search import Restriction, best, restriction
 __all__ = ["HelixGraph"]
 
 _ROWS: Final = 250  # of one write: the engine re-indexes at most 512 texts at once
+_INDEXED_VECTORS: Final = 64  # of one write: each costs more the larger the index is, and all must fit the deadline
 _BYTES: Final = 4 << 20  # of one write, well below the server's 16 MiB
 
 
@@ -145,7 +146,8 @@ class HelixGraph:
         for embedded in (True, False):
             template = queries.ensure_nodes(embedded=embedded, scoped=scope.namespace_id is not None)
             group = [row for row in rows if ("embedding" in row) is embedded]
-            for chunk in chunked(group, rows_at_most=_ROWS, bytes_at_most=_BYTES):
+            rows_at_most = _INDEXED_VECTORS if embedded and self._vectors_ready else _ROWS
+            for chunk in chunked(group, rows_at_most=rows_at_most, bytes_at_most=_BYTES):
                 await self._connection.write(template.request(rows=chunk))
 
     async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
@@ -259,6 +261,7 @@ class HelixGraph:
             k=k,
             score=(lambda hit: float(hit["$score"])) if channel == "text" else _cosine,
             admits=allowed.admits,
+            spare=len(allowed.excluded),
             # A text search over everything costs so little that it pays even when it fails.
             broad_first=not allowed.names("object_id", *(["properties"] if channel == "vector" else [])),
             broad_is_exact=channel == "text",

@@ -10,12 +10,11 @@ from brain_async.model.relation import Direction, Neighbor, canonical_relation_t
 from brain_async.model.scope import Scope
 from helixgraph.client import Connection
 from helixgraph.properties import namespace_value
-from helixgraph.queries import Side, frontier_edges, hub_edges
+from helixgraph.queries import MOST_ANY, Side, frontier_edges, hub_edges, padded
 from helixgraph.rows import edge_meta
 
 __all__ = ["neighbors"]
 
-_CHUNK: Final = 64  # the engine looks up a list of at most so many ids in its index; a longer one makes it scan
 _CAP: Final = 4_096  # edges of one chunk that are read whole; beyond, a hub's are cut by the engine
 _NODES_AT_ONCE: Final = 64
 
@@ -38,25 +37,27 @@ async def neighbors(
     if not nodes or limit <= 0:
         return {node: [] for node in nodes}
     ids = [str(node) for node in nodes]
-    chunks = [ids[start : start + _CHUNK] for start in range(0, len(ids), _CHUNK)]
+    chunks = [ids[start : start + MOST_ANY] for start in range(0, len(ids), MOST_ANY)]
+    seeds = [padded(chunk) for chunk in chunks]
     shared: dict[str, Any] = {}
     if scope.namespace_id is not None:
         shared["namespace_id"] = namespace_value(scope.namespace_id)
     if labels:
         shared["labels"] = labels
     template = frontier_edges(
-        direction, scoped=scope.namespace_id is not None, labelled=bool(labels), chunks=len(chunks)
+        direction, scoped=scope.namespace_id is not None, labelled=bool(labels), sizes=tuple(map(len, seeds))
     )
-    seeds = {f"f{number}": chunk for number, chunk in enumerate(chunks)}
-    reply = await connection.read(template.request(**shared, **seeds, cap=_CAP))
+    named = {f"f{number}_{place}": seed for number, chunk in enumerate(seeds) for place, seed in enumerate(chunk)}
+    reply = await connection.read(template.request(**shared, **named, cap=_CAP))
     found: _Found = {node: {} for node in ids}
     sides: tuple[Side, ...] = ("out", "in") if direction == "both" else (direction,)
     crowded: list[str] = []
-    for name, chunk in seeds.items():
-        if len(reply[name]) >= _CAP:
+    for number, chunk in enumerate(chunks):
+        rows = reply[f"f{number}"]
+        if len(rows) >= _CAP:
             crowded += chunk
         else:
-            _collect(found, reply[name], set(chunk), sides)
+            _collect(found, rows, set(chunk), sides)
     if crowded:
         await _collect_crowded(connection, found, crowded, labels, sides, shared, limit)
     return {

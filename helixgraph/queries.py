@@ -37,7 +37,9 @@ from brain_async.model.relation import Direction
 from helixgraph.properties import EDGE_FIELDS, LABEL, NODE_FIELDS
 
 __all__ = [
+    "MOST_ANY",
     "Channel",
+    "Comparison",
     "Condition",
     "Request",
     "Side",
@@ -50,14 +52,19 @@ __all__ = [
     "namespaces",
     "node_search",
     "noted_edge",
+    "padded",
     "remove_edges",
     "remove_node",
 ]
 
 Side = Literal["out", "in"]
 Channel = Literal["text", "vector"]
-Condition = tuple[str, Literal["eq", "in", "gte", "lt", "gt"], str]
-"""(property, comparison, name of the parameter)."""
+Comparison = Literal["any", "in", "gte", "lt", "gt"]
+Condition = tuple[str, Comparison, tuple[str, ...]]
+"""(property, comparison, names of the parameters). "any" takes a parameter per value, up to ``MOST_ANY``, and is answered by an
+index; "in" takes one list of any length and makes the engine look at every node."""
+
+MOST_ANY: Final = 64
 
 _STRINGS = {"array": "string"}
 _ROWS = {"array": "object"}
@@ -255,17 +262,31 @@ _TOWARDS: dict[str, Callable[[Traversal], Traversal]] = {
 
 
 @lru_cache(maxsize=256)
-def frontier_edges(direction: Direction, *, scoped: bool, labelled: bool, chunks: int) -> Template:
-    """The edges around the nodes of the parameters ``f0``, ``f1``, ...: at most ``cap`` for each of these lists."""
+def frontier_edges(direction: Direction, *, scoped: bool, labelled: bool, sizes: tuple[int, ...]) -> Template:
+    """The edges around the nodes ``f0_0``, ``f0_1``, ... as ``f0``, at most ``cap`` of them, and so on for each of ``sizes``.
+
+    A size is at most ``MOST_ANY``.
+    """
     predicates = _edge_predicates(scoped=scoped, labelled=labelled)
     batch = read_batch()
-    for number in range(chunks):
-        seeds = g().n_with_label_where(LABEL, SourcePredicate.is_in_expr("object_id", Expr.param(f"f{number}")))
-        edges = _filtered(_TOWARDS[direction](seeds), predicates)
+    types: dict[str, Any] = {"cap": "i64", **_edge_types(scoped=scoped, labelled=labelled)}
+    for number, size in enumerate(sizes):
+        seeds = [f"f{number}_{place}" for place in range(size)]
+        types.update(dict.fromkeys(seeds, "string"))
+        found = g().n_with_label_where(LABEL, _any_of("object_id", seeds))
+        edges = _filtered(_TOWARDS[direction](found), predicates)
         batch = batch.var_as(f"f{number}", edges.limit(StreamBound.expr(Expr.param("cap"))).project(_EDGE_COLUMNS))
-    names = [f"f{number}" for number in range(chunks)]
-    types: dict[str, Any] = dict.fromkeys(names, _STRINGS) | {"cap": "i64"}
-    return Template(batch.returning(names), types | _edge_types(scoped=scoped, labelled=labelled))
+    return Template(batch.returning([f"f{number}" for number in range(len(sizes))]), types)
+
+
+def _any_of(name: str, parameters: Sequence[str]) -> Any:
+    equal = [SourcePredicate.eq(name, Expr.param(parameter)) for parameter in parameters]
+    return equal[0] if len(equal) == 1 else SourcePredicate.or_(equal)
+
+
+def padded(values: Sequence[str]) -> list[str]:
+    """``values`` with the last one repeated up to a power of two, so that few shapes of requests are made."""
+    return [*values, *[values[-1]] * ((1 << (len(values) - 1).bit_length()) - len(values))]
 
 
 @lru_cache(maxsize=256)
@@ -289,18 +310,20 @@ def _edge_types(*, scoped: bool, labelled: bool) -> dict[str, Any]:
     return {**({"namespace_id": "string"} if scoped else {}), **({"labels": _STRINGS} if labelled else {})}
 
 
-_COMPARE: dict[str, Callable[[str, Expr], Any]] = {
-    "eq": SourcePredicate.eq,
-    "in": SourcePredicate.is_in_expr,
-    "gte": SourcePredicate.gte,
-    "lt": SourcePredicate.lt,
-    "gt": SourcePredicate.gt,
+_COMPARE: dict[str, Callable[[str, Sequence[str]], Any]] = {
+    "any": _any_of,
+    "in": lambda name, parameters: SourcePredicate.is_in_expr(name, Expr.param(parameters[0])),
+    "gte": lambda name, parameters: SourcePredicate.gte(name, Expr.param(parameters[0])),
+    "lt": lambda name, parameters: SourcePredicate.lt(name, Expr.param(parameters[0])),
+    "gt": lambda name, parameters: SourcePredicate.gt(name, Expr.param(parameters[0])),
 }
 
 
 def _condition_types(conditions: Sequence[Condition]) -> dict[str, Any]:
-    kinds: dict[str, Any] = {"eq": "string", "in": _STRINGS}
-    return {parameter: kinds.get(comparison, "i64") for _, comparison, parameter in conditions}
+    kinds: dict[str, Any] = {"any": "string", "in": _STRINGS}
+    return {
+        parameter: kinds.get(comparison, "i64") for _, comparison, parameters in conditions for parameter in parameters
+    }
 
 
 @lru_cache(maxsize=1024)
@@ -318,7 +341,7 @@ def node_search(channel: Channel, conditions: tuple[Condition, ...], *, within: 
         StreamBound.expr(Expr.param("limit")),
         _param("tenant") if tenant else None,
     )
-    predicates = [_COMPARE[how](name, Expr.param(parameter)) for name, how, parameter in conditions]
+    predicates = [_COMPARE[how](name, parameters) for name, how, parameters in conditions]
     if within:
         source = g().n_with_label_where(LABEL, _all(predicates)) if predicates else g().n_with_label(LABEL)
         hits = source.text_search_with(*arguments) if channel == "text" else source.vector_search_with(*arguments)

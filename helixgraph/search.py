@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from helixgraph.properties import UNSET_TIME, filter_values, micros, namespace_value, property_path
-from helixgraph.queries import Condition
+from helixgraph.queries import MOST_ANY, Comparison, Condition, padded
 
 __all__ = ["Restriction", "Row", "best", "restriction"]
 
 Row = Mapping[str, Any]
 
 _LONG_LIST: Final = 256
+_INDEXED: Final = ("object_id", "kind")
+_COLUMNS: Final = ("object_id", "kind", "title")  # of the rows of a search
 _SPARE: Final = 16
-_BREADTH: Final = 4
+_BREADTH: Final = 2
 _GROWTH: Final = 16  # of a search that ended among ties or found too little that passes
 _MOST: Final = 1_000_000
 
@@ -27,16 +29,20 @@ class Restriction(msgspec.Struct, frozen=True):
     """Scope and filters as ``conditions`` with their ``parameters``, and what is left to check on each row.
 
     A list of thousands of values costs the engine a comparison with each for every node, so lists of more than 256 ids,
-    kinds or titles become ``members``: sets by row column.
+    kinds or titles become ``members``: sets by row column. So do the ids in ``excluded``, which cost no more than as many
+    further hits.
     """
 
     conditions: tuple[Condition, ...] = ()
     parameters: dict[str, Any] = {}
     members: dict[str, frozenset[str]] = {}
+    excluded: frozenset[str] = frozenset()
 
     def admits(self, row: Row) -> bool:
-        """Whether a row that satisfies the conditions is in all of the ``members``."""
-        return all(row.get(column) in values for column, values in self.members.items())
+        """Whether a row that satisfies the conditions is in all of the ``members`` and not excluded."""
+        return row.get("object_id") not in self.excluded and all(
+            row.get(column) in values for column, values in self.members.items()
+        )
 
     def names(self, *columns: str) -> bool:
         """Whether a condition is about one of ``columns``."""
@@ -49,13 +55,13 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
     parameters: dict[str, Any] = {}
     members: dict[str, frozenset[str]] = {}
 
-    def add(name: str, comparison: Literal["eq", "in", "gte", "lt", "gt"], value: object) -> None:
-        parameter = f"c{len(conditions)}"
-        conditions.append((name, comparison, parameter))
-        parameters[parameter] = value
+    def add(name: str, comparison: Comparison, *values: object) -> None:
+        names = tuple(f"c{len(parameters) + place}" for place in range(len(values)))
+        conditions.append((name, comparison, names))
+        parameters.update(zip(names, values, strict=True))
 
     if scope.namespace_id is not None:
-        add("namespace_id", "eq", namespace_value(scope.namespace_id))
+        add("namespace_id", "any", namespace_value(scope.namespace_id))
     lists: list[tuple[str, Sequence[str] | None]] = [
         ("kind", filters.kinds),
         ("kind", filters.own_kinds),
@@ -68,7 +74,9 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
             continue
         if not values:
             return None
-        if len(values) <= _LONG_LIST or name not in ("kind", "title", "object_id"):
+        if len(values) <= (MOST_ANY if name in _INDEXED else 1):
+            add(name, "any", *padded(values))
+        elif len(values) <= _LONG_LIST or name not in _COLUMNS:
             add(name, "in", list(values))
         else:
             members[name] = frozenset(values) & members.get(name, frozenset(values))
@@ -81,7 +89,8 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
         if before is not None:
             add(name, "lt", micros(before))
             add(name, "gt", UNSET_TIME)
-    return Restriction(tuple(conditions), parameters, members)
+    excluded = frozenset(str(excluded_id) for excluded_id in filters.exclude_ids)
+    return Restriction(tuple(conditions), parameters, members, excluded)
 
 
 async def best(
@@ -90,6 +99,7 @@ async def best(
     k: int,
     score: Callable[[Row], float],
     admits: Callable[[Row], bool],
+    spare: int = 0,
     broad_first: bool,
     broad_is_exact: bool,
 ) -> list[tuple[Row, float]]:
@@ -98,17 +108,19 @@ async def best(
     ``ask(limit, within)`` runs the search: over everything, cut to what satisfies the conditions, or ``within`` what does.
     The first is far quicker unless few nodes satisfy them, so it is tried first when ``broad_first``; what it yields
     counts only when it is enough. Without ``broad_is_exact`` (approximate nearest neighbours) ties among the best make it
-    ask again: which of equal vectors such a search reaches is a matter of chance.
+    ask again: which of equal vectors such a search reaches is a matter of chance. ``spare`` rows are asked for beyond k
+    because so many may not be admitted.
     """
+    spare += _SPARE
     if broad_first:
-        limit = _BREADTH * (k + _SPARE)
+        limit = _BREADTH * k + spare
         rows, sufficient, whole = _joined(await ask(limit, False), limit, k, score, admits)
         if broad_is_exact:
             if sufficient or whole:
                 return rows
         elif sufficient and all(rows[n][1] > rows[n + 1][1] for n in range(min(k, len(rows) - 1))):
             return rows
-    limit = k + _SPARE
+    limit = k + spare
     while True:
         rows, sufficient, whole = _joined(await ask(limit, True), limit, k, score, admits)
         if sufficient or whole or limit >= _MOST:

@@ -31,6 +31,7 @@ _ERRORS = (
     ("value must be finite", 400, "invalid_vector_component"),
     ("invalid query JSON", 400, "invalid_query_json"),
     ("Invalid index source data", 500, "invalid_index_source_data"),
+    ("unsupported cascades plan", 400, "internal_planner_error"),
     ("Active text mutation exceeds", 500, "active_text_mutation_limit_exceeded"),
 )
 

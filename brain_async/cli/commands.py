@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import UUID
 
 import typer
 
+from brain_async.cli.error_lines import error_line
 from brain_async.cli.exit_codes import INTERRUPTED
+from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
+from brain_async.cli.options import (
+    DemoHome,
+    Explain,
+    FilterItems,
+    Home,
+    Hops,
+    Json,
+    Kinds,
+    Limit,
+    Namespace,
+    ScopeIds,
+)
 from brain_async.errors import BrainError
 
 if TYPE_CHECKING:
+    from brain_async.model.object import Object
     from brain_async.model.requests import SearchRequest
     from brain_async.model.results import SearchPage
 
@@ -25,7 +41,6 @@ T = TypeVar("T")
 
 app = typer.Typer(
     name="brain",
-    help="A knowledge base on your own machine: fill it, search it, walk it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -33,35 +48,27 @@ app = typer.Typer(
 )
 
 _ASKING, _FILLING = "Ask", "Fill"
+_GO_ON = "stopped: run it again to go on\n"
 
-Home = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of the knowledge base. [default: $BRAIN_HOME, else your data folder]", show_default=False
-    ),
-]
-Namespace = Annotated[
-    UUID | None,
-    typer.Option(envvar="BRAIN_NAMESPACE", help="See this namespace only. [default: all]", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON report instead.")]
-Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", "-k", help="Only this kind; repeatable.", show_default=False)
-]
-FilterItems = Annotated[
-    list[str] | None,
-    typer.Option("--filter", "-f", metavar="KEY=VALUE", help="Only where this holds; repeatable.", show_default=False),
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Objects on a page; 0 is the engine's default.")]
-ScopeIds = Annotated[
-    list[UUID] | None, typer.Option("--scope-id", help="Only these objects and their parts.", show_default=False)
-]
-Explain = Annotated[bool, typer.Option("--explain", help="Say how each channel ranked each hit.")]
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"brain_async {version('brain-async')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def brain(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A knowledge base on your own machine: fill it, search it, walk it."""
 
 
 @app.command(rich_help_panel=_FILLING)
 def demo(
-    home: Annotated[Path | None, typer.Option(help="Folder of the demo's knowledge base.", show_default=False)] = None,
+    home: DemoHome = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Read and write everything again.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -70,7 +77,7 @@ def demo(
     from brain_async.cli.progress import show_phases
 
     with show_phases() as phases:
-        done = _run(run_demo(_folder(home, demo_home()), phases, fresh=fresh))
+        done = _run(run_demo(_folder(home, demo_home()), phases, fresh=fresh), stopped=_GO_ON)
     if as_json:
         _write(demo_report(done))
     else:
@@ -83,9 +90,12 @@ def demo(
 
 @app.command(rich_help_panel=_FILLING)
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of files.")],
+    # One that cannot be read is reported, and stops no other.
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of files.", readable=False)
+    ],
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete documents whose file is gone from these folders.")
+        bool, typer.Option("--prune", help="Delete documents whose file is gone from these folders, which exist.")
     ] = False,
     home: Home = None,
     namespace: Annotated[
@@ -93,19 +103,19 @@ def ingest(
     ] = FILES_NAMESPACE,
     as_json: Json = False,
 ) -> None:
-    """Add Markdown, reStructuredText and text files; again, to write only what changed."""
+    """Add Markdown, reStructuredText and text files (.md .markdown .rst .txt); again, to write only what changed."""
     from brain_async.cli.ingest import ingest_report, run_ingest
     from brain_async.cli.progress import show_phases
 
     with show_phases() as phases:
-        done = _run(run_ingest(_folder(home, default_home()), namespace, paths, phases, prune=prune))
+        done = _run(run_ingest(_folder(home, default_home()), namespace, paths, phases, prune=prune), stopped=_GO_ON)
     if as_json:
         _write(ingest_report(done))
     else:
         from brain_async.cli.show import show_ingest
 
         show_ingest(done)
-    if done.problems or (done.skipped and not done.added + done.changed + done.unchanged):
+    if not done.is_complete:
         raise typer.Exit(1)
 
 
@@ -125,8 +135,11 @@ def search(
     from brain_async.cli import query as asking
 
     request = _search_request(query, kind, filter_, limit, scope_id, explain=explain or not as_json)
-    answer = _run(asking.search(_folder(home, default_home()), namespace, request))
-    _show_page("search", answer, query=query, as_json=as_json, explain=explain)
+    folder = _folder(home, default_home())
+    (page, parts), seconds = _run(asking.search(folder, namespace, request))
+    _show_page(
+        "search", folder, page, seconds, limit, query=query, as_json=as_json, explained=parts if explain else None
+    )
 
 
 @app.command(rich_help_panel=_ASKING)
@@ -145,8 +158,11 @@ def exact(
     from brain_async.cli import query as asking
 
     request = _search_request(query, kind, filter_, limit, scope_id, explain=explain or not as_json)
-    answer = _run(asking.exact(_folder(home, default_home()), namespace, request))
-    _show_page("exact", answer, query=query, as_json=as_json, explain=explain)
+    folder = _folder(home, default_home())
+    (page, parts), seconds = _run(asking.exact(folder, namespace, request))
+    _show_page(
+        "exact", folder, page, seconds, limit, query=query, as_json=as_json, explained=parts if explain else None
+    )
 
 
 @app.command(rich_help_panel=_ASKING)
@@ -163,8 +179,9 @@ def objects(
     from brain_async.cli import query as asking
 
     filters = _checked(asking.parse_filters, filter_ or (), kind or ())
-    answer = _run(asking.objects(_folder(home, default_home()), namespace, query, filters=filters, limit=limit))
-    _show_page("objects", answer, query=query, as_json=as_json)
+    folder = _folder(home, default_home())
+    page, seconds = _run(asking.objects(folder, namespace, query, filters=filters, limit=limit))
+    _show_page("objects", folder, page, seconds, limit, query=query, as_json=as_json)
 
 
 @app.command(rich_help_panel=_ASKING)
@@ -173,7 +190,7 @@ def expand(
     relation: Annotated[
         list[str] | None, typer.Option("--relation", "-r", help="Walk this relation; repeatable.", show_default=False)
     ] = None,
-    hops: Annotated[int, typer.Option(help="How far.")] = 1,
+    hops: Hops = 1,
     direction: Annotated[str, typer.Option(help="out, in or both.")] = "both",
     contains: Annotated[bool, typer.Option("--contains", help="Its parts too.")] = False,
     limit: Limit = 0,
@@ -186,9 +203,10 @@ def expand(
 
     if direction not in ("out", "in", "both"):
         raise typer.BadParameter("use out, in or both", param_hint="--direction")
-    answer = _run(
+    folder = _folder(home, default_home())
+    page, seconds = _run(
         asking.expand(
-            _folder(home, default_home()),
+            folder,
             namespace,
             object_id,
             relations=relation or (),
@@ -198,7 +216,7 @@ def expand(
             limit=limit,
         )
     )
-    _show_page("expand", answer, as_json=as_json)
+    _show_page("expand", folder, page, seconds, limit, as_json=as_json)
 
 
 @app.command(rich_help_panel=_ASKING)
@@ -248,8 +266,9 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
     """Show the next page of the newest result."""
     from brain_async.cli import query as asking
 
-    (page, first), seconds = _run(asking.continue_(_folder(home, default_home()), limit=limit))
-    _show_page("continue", (page, seconds), as_json=as_json, first=first)
+    folder = _folder(home, default_home())
+    (page, first), seconds = _run(asking.continue_(folder, limit=limit))
+    _show_page("continue", folder, page, seconds, limit, as_json=as_json, first=first)
 
 
 @app.command(rich_help_panel="Look after")
@@ -315,13 +334,14 @@ def _search_request(
     )
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``; an error of the library ends the command with one line on stderr."""
+def _run(work: Coroutine[Any, Any, T], *, stopped: str = "") -> T:
+    """The result of ``work``; an error of the library ends the command with one line on stderr, Ctrl-C with ``stopped``."""
     try:
         return asyncio.run(work)
     except BrainError as error:
         raise _failed(error) from None
     except KeyboardInterrupt:
+        sys.stderr.write(stopped)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -333,7 +353,7 @@ def _checked(parse: Any, *arguments: Any) -> Any:
 
 
 def _failed(error: BrainError) -> typer.Exit:
-    sys.stderr.write(f"error: {' '.join(str(error).split())}\n")
+    sys.stderr.write(f"error: {error_line(error)}\n")
     return typer.Exit(1)
 
 
@@ -345,19 +365,25 @@ def _write(report: dict[str, Any]) -> None:
 
 def _show_page(
     command: str,
-    answer: tuple[SearchPage, float],
+    home: Path,
+    page: SearchPage,
+    seconds: float,
+    limit: int,
     *,
     query: str = "",
     as_json: bool,
-    explain: bool = False,
+    explained: Mapping[UUID, Object] | None = None,
     first: int = 1,
 ) -> None:
-    page, seconds = answer
     if as_json:
         from brain_async.cli.report import page_report
 
         _write(page_report(command, page, seconds=seconds))
-    else:
-        from brain_async.cli.show import show_page
+        return
+    from brain_async.cli.show import show_page
 
-        show_page(page, query=query, seconds=seconds, explain=explain, first=first)
+    if page.has_more:
+        after = f"more: {command_line('continue', *(['-n', str(limit)] if limit else []), home=home)}"
+    else:
+        after = "no more results" if command == "continue" else ""
+    show_page(page, query=query, seconds=seconds, explained=explained, first=first, after=after)

@@ -15,6 +15,7 @@ from brain_async.cli.documents import MediaType, Section, split_document, storab
 from brain_async.cli.files import MEDIA_TYPES, SourceFile
 from brain_async.cli.kinds import AUTHOR, DOCUMENT, PACKAGE, REFERENCES, REQUIRES, SECTION, WRITTEN_BY, object_id
 from brain_async.cli.links import find_links
+from brain_async.cli.paths import path_text
 from brain_async.model.object import Object, Properties
 from brain_async.model.relation import Edge, EdgeMeta
 from brain_async.text import snippet
@@ -68,7 +69,7 @@ def files_corpus(
     objects: list[Object] = []
     edges: list[Edge] = []
     paths = [*(file.path for file in files), *known_paths]
-    ids = {path: object_id(namespace_id, DOCUMENT, _path_text(path)) for path in paths}
+    ids = {path: object_id(namespace_id, DOCUMENT, path_text(path)) for path in paths}
     for file in files:
         objects += _document(file, ids[file.path], namespace_id)
         linked: dict[UUID, str] = {}
@@ -142,7 +143,7 @@ def _authors(distributions: Sequence[Distribution], namespace_id: UUID | None) -
 def _document(file: SourceFile, document_id: UUID, namespace_id: UUID | None) -> Iterator[Object]:
     text = storable(file.text)
     sections = split_document(text, media_type=file.media_type)
-    title = _document_title(sections) or storable(_path_text(file.path).rpartition("/")[2])
+    title = _document_title(sections) or storable(path_text(file.path).rpartition("/")[2])
     yield Object(
         id=document_id,
         kind=DOCUMENT,
@@ -151,7 +152,7 @@ def _document(file: SourceFile, document_id: UUID, namespace_id: UUID | None) ->
         content=text,
         content_type=file.media_type,
         properties={
-            "path": _path_text(file.path),
+            "path": path_text(file.path),
             "media_type": file.media_type,
             "checksum": file.checksum,
             "sections": len(sections),
@@ -207,8 +208,3 @@ def _linked_id(source: Path, target: str, ids: Mapping[Path, UUID]) -> UUID | No
     path = os.path.normpath(source.parent / target)
     candidates = (Path(path + suffix) for suffix in ("", *MEDIA_TYPES, "/README.md", "/index.md", "/index.rst"))
     return next((ids[candidate] for candidate in candidates if candidate in ids), None)
-
-
-def _path_text(path: Path) -> str:
-    # Bytes of a name that are no UTF-8 arrive as lone surrogates, which no store can keep.
-    return os.fsencode(path).decode("utf-8", "replace").replace(os.sep, "/")

@@ -148,11 +148,14 @@ async def _query(engine: LocalEngine, demo: Demo) -> None:
 
 
 async def _describe(engine: LocalEngine, demo: Demo) -> None:
-    demo.versions = {"python": platform.python_version(), "brain_async": version("brain-async")}
     description = await engine.store.describe()
-    if description is not None:
-        demo.lexical_backend = description.lexical_backend
-        demo.versions |= {"postgres": description.server_version, **description.available}
+    demo.lexical_backend = description.lexical_backend
+    demo.versions = {
+        "python": platform.python_version(),
+        "brain_async": version("brain-async"),
+        "postgres": description.server_version,
+        **description.available,
+    }
 
 
 def demo_checks(demo: Demo) -> list[Check]:

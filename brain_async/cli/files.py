@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from brain_async.cli.documents import MediaType
+from brain_async.cli.paths import resolved_path
 
 __all__ = ["MAX_FILE_BYTES", "MEDIA_TYPES", "FileReading", "SkippedFile", "SourceFile", "read_files"]
 
@@ -40,17 +41,22 @@ class SourceFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkippedFile(msgspec.Struct, frozen=True):
-    """One file that was asked for or found, and could not be read; ``reason`` says why, in words."""
+    """One file that could not be read; ``reason`` says why, in words. ``is_named``: it was asked for by its own name."""
 
     path: Path
     reason: str
+    is_named: bool = False
 
 
 class FileReading(msgspec.Struct, frozen=True):
-    """What ``read_files`` found: both in the order of the paths given, within a folder by path, each file once."""
+    """What ``read_files`` found, in the order of the paths given, within a folder by path, each file once.
+
+    ``empty`` are the folders given that hold no file to read.
+    """
 
     files: tuple[SourceFile, ...]
     skipped: tuple[SkippedFile, ...]
+    empty: tuple[Path, ...] = ()
 
 
 def read_files(paths: Iterable[str | os.PathLike[str]]) -> FileReading:
@@ -60,17 +66,25 @@ def read_files(paths: Iterable[str | os.PathLike[str]]) -> FileReading:
     to folders are not followed, and files of other types are ignored. A path given itself is always looked at, and is
     reported as skipped when it does not exist or is of another type. Text is UTF-8, or UTF-16 with a byte order mark; a
     file that is neither, holds NUL, is larger than MAX_FILE_BYTES or may not be read is skipped. Raises nothing of these.
+
+    Paths of files are absolute and free of links, except that a link that cannot be read keeps its own name.
     """
     files: list[SourceFile] = []
     skipped: list[SkippedFile] = []
+    empty: list[Path] = []
     seen: set[Path] = set()
+    named = [Path(given) for given in paths]
 
     def unreadable(error: OSError) -> None:
-        skipped.append(SkippedFile(Path(error.filename), _words(error)))
+        folder = Path(error.filename)
+        skipped.append(SkippedFile(folder, _words(error), is_named=folder in named))
 
-    for given in paths:
-        for path in _candidates(Path(given), unreadable):
-            resolved = _resolved(path)
+    for given in named:
+        is_empty = True
+        troubles = len(skipped)
+        for path in _candidates(given, unreadable):
+            is_empty = False
+            resolved = resolved_path(path)
             if resolved in seen:
                 continue
             seen.add(resolved)
@@ -78,16 +92,11 @@ def read_files(paths: Iterable[str | os.PathLike[str]]) -> FileReading:
             if isinstance(found, SourceFile):
                 files.append(found)
             else:
-                skipped.append(found)
-    return FileReading(tuple(files), tuple(skipped))
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError):
-        # A loop of links, or a name no file can have: reading it says what is wrong.
-        return path.absolute()
+                shown = path.absolute() if os.path.islink(path) else resolved
+                skipped.append(SkippedFile(shown, found, is_named=path == given))
+        if is_empty and len(skipped) == troubles:
+            empty.append(given)
+    return FileReading(tuple(files), tuple(skipped), tuple(empty))
 
 
 def _candidates(path: Path, unreadable: Callable[[OSError], None]) -> Iterator[Path]:
@@ -108,27 +117,28 @@ def _is_walked(folder: Path) -> bool:
     return not os.path.exists(folder / "pyvenv.cfg")
 
 
-def _read(path: Path) -> SourceFile | SkippedFile:
+def _read(path: Path) -> SourceFile | str:
+    """The file, or why it could not be read."""
+    if "\x00" in os.fspath(path):
+        return "a name with NUL, which no file has"
     media_type = MEDIA_TYPES.get(path.suffix.lower())
     try:
         status = path.stat()
         # A pipe or device would block for ever, so only regular files are opened.
         if not stat.S_ISREG(status.st_mode):
-            return SkippedFile(path, "not a regular file")
+            return "not a regular file"
         if media_type is None:
-            return SkippedFile(path, f"not one of {', '.join(MEDIA_TYPES)}")
+            return f"not one of {', '.join(MEDIA_TYPES)}"
         if status.st_size > MAX_FILE_BYTES:
-            return SkippedFile(path, f"larger than {MAX_FILE_BYTES // 1024**2} MiB")
+            return f"larger than {MAX_FILE_BYTES // 1024**2} MiB"
         raw = path.read_bytes()
         text = raw.decode("utf-16" if raw.startswith(_BYTE_ORDER_MARKS) else "utf-8-sig")
     except UnicodeDecodeError:
-        return SkippedFile(path, "not UTF-8 text")
+        return "not UTF-8 text"
     except OSError as error:
-        return SkippedFile(path, _words(error))
-    except ValueError as error:
-        return SkippedFile(path, str(error))
+        return _words(error)
     if "\x00" in text:
-        return SkippedFile(path, "binary: it holds NUL")
+        return "binary: it holds NUL"
     return SourceFile(path=path, media_type=media_type, text=text, checksum=hashlib.sha256(raw).hexdigest())
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEMO_NAMESPACE",
     "FILES_NAMESPACE",
+    "data_home",
     "default_home",
     "demo_home",
     "is_home",
@@ -39,9 +40,14 @@ _LAST_RESULT = "last_result.json"
 
 
 def default_home() -> Path:
-    """``$BRAIN_HOME``, else ``brain_async`` in the user's data directory."""
+    """``$BRAIN_HOME``, else ``data_home``."""
     if home := os.environ.get("BRAIN_HOME"):
         return Path(home).expanduser()
+    return data_home()
+
+
+def data_home() -> Path:
+    """``brain_async`` in the user's data directory."""
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share", "brain_async").expanduser()
 
 

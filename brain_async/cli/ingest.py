@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import anyio.to_thread
@@ -15,14 +16,12 @@ from brain_async.cli.corpus import files_corpus
 from brain_async.cli.files import SkippedFile, read_files
 from brain_async.cli.home import open_home
 from brain_async.cli.kinds import DOCUMENT, KINDS, REFERENCES
+from brain_async.cli.paths import is_gone, path_text, resolved_path
 from brain_async.cli.progress import Phases
 from brain_async.cli.report import Check
 from brain_async.cli.sync import CorpusSync, Problem, stored_parents
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 __all__ = ["Ingest", "ingest_report", "run_ingest"]
 
@@ -33,6 +32,8 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         added, changed, unchanged, deleted: documents.
         missing: paths of stored documents below the given folders whose files are gone, and which were kept.
+        kept: paths of stored documents at or below given paths that are gone themselves; never deleted, since a name
+            that was mistyped or a disk that is not mounted looks the same.
         written, removed: objects, sections included.
         linked, unlinked: ``references`` edges.
         seconds: of the whole run.
@@ -45,17 +46,24 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     deleted: int
     missing: tuple[str, ...]
+    kept: tuple[str, ...]
     written: int
     removed: int
     linked: int
     unlinked: int
     skipped: tuple[SkippedFile, ...]
+    empty: tuple[Path, ...]
     problems: tuple[Problem, ...]
     seconds: float
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every path that was named was read, and everything that was read was written."""
+        return not self.problems and not any(file.is_named for file in self.skipped)
+
 
 async def run_ingest(home: Path, namespace_id: UUID, paths: Sequence[Path], phases: Phases, *, prune: bool) -> Ingest:
-    """Read ``paths``, write what is new or changed, and with ``prune`` delete what is gone below the given folders.
+    """Read ``paths``, write what is new or changed, and with ``prune`` delete what is gone below given folders that exist.
 
     Raises as ``open_home``. What cannot be read or written is listed in the result.
     """
@@ -66,13 +74,11 @@ async def run_ingest(home: Path, namespace_id: UUID, paths: Sequence[Path], phas
     async with open_home(home, kinds=KINDS) as engine:
         phases.begin("comparing")
         stored = await stored_parents(engine, Scope(namespace_id), (DOCUMENT,))
-        # A skipped file is still there: what it held before is kept.
-        present = {file.path for file in reading.files} | {file.path for file in reading.skipped}
-        vanished = {key: path for key, path in _paths(stored).items() if _is_vanished(path, paths, present)}
-        gone = list(vanished) if prune else []
+        vanished, kept = await anyio.to_thread.run_sync(_vanished, _paths(stored), paths)
+        gone = vanished if prune else {}
 
         def corpus() -> Any:
-            known = [path for key, path in _paths(stored).items() if key not in gone]
+            known = [Path(path) for key, path in _paths(stored).items() if key not in gone]
             return files_corpus(reading.files, namespace_id=namespace_id, known_paths=known)
 
         sync = CorpusSync(engine, namespace_id, await anyio.to_thread.run_sync(corpus), relations=(REFERENCES,))
@@ -87,41 +93,51 @@ async def run_ingest(home: Path, namespace_id: UUID, paths: Sequence[Path], phas
         changed=len(sync.changed),
         unchanged=sync.unchanged,
         deleted=len(gone),
-        missing=() if prune else tuple(sorted(map(str, vanished.values()))),
+        missing=() if prune else tuple(sorted(vanished.values())),
+        kept=tuple(sorted(kept.values())),
         written=sync.written,
         removed=sync.removed,
         linked=sync.linked,
         unlinked=sync.unlinked,
         skipped=reading.skipped,
+        empty=reading.empty,
         problems=tuple(sync.problems),
         seconds=time.perf_counter() - began,
     )
 
 
-def _paths(stored: Mapping[UUID, Object]) -> dict[UUID, Path]:
-    return {key: Path(obj.properties["path"]) for key, obj in stored.items() if obj.properties.get("path")}
+def _paths(stored: Mapping[UUID, Object]) -> dict[UUID, str]:
+    return {key: obj.properties["path"] for key, obj in stored.items() if obj.properties.get("path")}
 
 
-def _is_vanished(path: Path, given: Iterable[Path], present: AbstractSet[Path]) -> bool:
-    """Whether ``path`` lies at or below one of ``given`` and is no file any more."""
-    if path in present or path.exists():
-        return False
-    return any(path.is_relative_to(folder.resolve()) for folder in given)
+def _vanished(stored: Mapping[UUID, str], given: Sequence[Path]) -> tuple[dict[UUID, str], dict[UUID, str]]:
+    """What of ``stored`` lies below ``given`` and has no file any more: below folders that exist, and at or below others."""
+    folders = [path_text(resolved_path(path)) for path in given if os.path.isdir(path)]
+    others = [path_text(resolved_path(path)) for path in given if not os.path.isdir(path)]
+    vanished: dict[UUID, str] = {}
+    kept: dict[UUID, str] = {}
+    for key, path in stored.items():
+        is_vanished, is_kept = _is_within(path, folders), _is_within(path, others)
+        if (is_vanished or is_kept) and is_gone(path):
+            (vanished if is_vanished else kept)[key] = path
+    return vanished, kept
+
+
+def _is_within(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 def ingest_report(ingest: Ingest) -> dict[str, Any]:
     """The report of `brain ingest --json`."""
-    written = not ingest.problems
+    complete = ingest.is_complete
     return {
         "command": "ingest",
         **msgspec.structs.asdict(ingest),
         "home": str(ingest.home),
         "seconds": round(ingest.seconds, 3),
-        "skipped": [{"path": _printable(file.path), "reason": file.reason} for file in ingest.skipped],
-        "checks": [Check("everything_written", written, "true", written)],
+        "skipped": [
+            {"path": path_text(file.path), "reason": file.reason, "is_named": file.is_named} for file in ingest.skipped
+        ],
+        "empty": [path_text(folder) for folder in ingest.empty],
+        "checks": [Check("everything_written", complete, "true", complete)],
     }
-
-
-def _printable(path: Path) -> str:
-    # A name that is no UTF-8 holds lone surrogates, which no JSON can.
-    return str(path).encode("utf-8", "replace").decode()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import UUID
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -10,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from brain_async.cli.report import best_ranks
-from brain_async.cli.text import Highlighter, one_line
-from brain_async.model.results import LinkHit, RichObject, SearchPage
+from brain_async.cli.text import Highlighter, one_line, packed_lines
+from brain_async.model.object import Object
+from brain_async.model.results import HitExplanation, LinkHit, RichObject, SearchPage
 
 __all__ = ["explain_tables", "hit_rows", "link_rows", "page_footer"]
 
@@ -88,12 +90,20 @@ def _heading(path: str, title: str, chars: int) -> str:
     steps = one_line(path).split(" > ")
     if steps[0].casefold() == one_line(title).casefold():
         steps = steps[1:]
-    shown = steps[-1][:chars] if steps else ""
+    shown = _shortened(steps[-1], chars) if steps else ""
     for step in reversed(steps[:-1]):
         if len(step) + 3 + len(shown) > chars:
             break
         shown = f"{step} > {shown}"
     return shown
+
+
+def _shortened(title: str, chars: int) -> str:
+    """``title`` in at most ``chars`` characters: cut between words, and then with an ellipsis."""
+    if len(title) <= chars:
+        return title
+    cut = title[: chars - 1]
+    return f"{(cut.rpartition(' ')[0] or cut).rstrip(' ,.;:-')}…"
 
 
 def link_rows(links: Sequence[LinkHit], highlighter: Highlighter) -> RenderableType:
@@ -116,47 +126,55 @@ def link_rows(links: Sequence[LinkHit], highlighter: Highlighter) -> RenderableT
     return Group(*rows)
 
 
-def page_footer(page: SearchPage, seconds: float) -> Text:
-    """How many of how many, how long it took, how each channel fared, and what was lost."""
-    footer = Text(style="dim")
-    footer.append(f"{len(page.objects)} of {page.total} · {seconds * 1000:.0f}\u00a0ms")
-    for outcome in page.outcomes:
-        if outcome.status in ("ok", "empty"):
-            footer.append(f" · {outcome.channel}\u00a0{outcome.hits}\u00a0({outcome.seconds * 1000:.0f}\u00a0ms)")
+def page_footer(page: SearchPage, seconds: float, *, width: int) -> Text:
+    """How many of how many, how long it took, how each channel fared, and what was lost; lines end between two of these."""
+    pieces = [f"{len(page.objects)} of {page.total}", f"{seconds * 1000:.0f} ms"]
+    pieces += [
+        f"{outcome.channel} {outcome.hits} ({outcome.seconds * 1000:.0f} ms)"
+        for outcome in page.outcomes
+        if outcome.status in ("ok", "empty")
+    ]
     if skipped := [outcome.channel for outcome in page.outcomes if outcome.status == "skipped"]:
-        footer.append(f" · not asked:\u00a0{', '.join(skipped)}")
+        pieces.append(f"not asked: {', '.join(skipped)}")
+    footer = Text("\n".join(packed_lines(pieces, " · ", width)), style="dim")
     for outcome in page.outcomes:
         if outcome.status in ("error", "timeout"):
             footer.append(f"\nlost: {outcome.channel} ({outcome.status}): {one_line(outcome.detail)}", style="red")
     return footer
 
 
-def explain_tables(page: SearchPage, *, width: int) -> RenderableType:
-    """Per hit, a row for each channel of each of its parts: rank, raw score, share, decay."""
-    tables: list[RenderableType] = []
-    for number, hit in enumerate(page.objects, start=1):
-        titles = {part.part_id: part.title for part in hit.evidence} | {hit.id: "(the object itself)"}
-        title = Text(f"{number}  {one_line(hit.title)}", style="bold")
-        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-        # What is left of the width: flexible columns would take it from the numbers.
-        numbers = ("rank", "raw", "share", "decay", "score")
-        part_chars = max(10, width - _CHANNEL_CHARS - len(numbers) * _SCORE_CHARS - len(numbers) - 2)
-        table.add_column("part", width=part_chars, no_wrap=True, overflow="ellipsis")
-        table.add_column("channel", width=_CHANNEL_CHARS)
-        for name in numbers:
-            table.add_column(name, justify="right", width=_SCORE_CHARS)
+def explain_tables(page: SearchPage, parts: Mapping[UUID, Object], *, width: int, first: int = 1) -> RenderableType:
+    """Per hit its parts with their scores, and below each what every channel gave it: rank, raw score, share.
+
+    ``parts`` are the objects explained, by id.
+    """
+    rows: list[RenderableType] = []
+    for number, hit in enumerate(page.objects, start=first):
+        rows.append(Text(f"{number}  {one_line(hit.title)}", style="bold", no_wrap=True, overflow="ellipsis"))
         for explanation in hit.explain:
-            name = one_line(titles.get(explanation.id) or str(explanation.id))
-            for found in explanation.channels:
-                table.add_row(
-                    Text(name),
-                    found.channel,
-                    str(found.rank),
-                    f"{found.score:.3f}",
-                    f"{found.share:.3f}",
-                    f"{explanation.decay:.3f}",
-                    f"{explanation.score:.3f}",
-                )
-                name = ""
-        tables += [title, table]
-    return Group(*tables)
+            total = f"{explanation.score:.4f}"
+            if explanation.boost:
+                total += f" = ({explanation.fused:.4f} + {explanation.boost:.4f}) x decay {explanation.decay:.3f}"
+            elif f"{explanation.decay:.3f}" != "1.000":
+                total += f" = {explanation.fused:.4f} x decay {explanation.decay:.3f}"
+            name = _part_name(hit, parts.get(explanation.id), width - len(total) - _INDENT - 2)
+            part = Text.assemble((name, "green"), "  ", (total, "cyan"), no_wrap=True, overflow="ellipsis")
+            rows += [Padding(part, (0, 0, 0, _INDENT)), Padding(_channels(explanation), (0, 0, 0, 2 * _INDENT))]
+    return Group(*rows)
+
+
+def _part_name(hit: RichObject, part: Object | None, chars: int) -> str:
+    """What tells the parts of a hit apart: the number of a section, and its heading as far as it fits."""
+    if part is None or part.key == hit.id:
+        return "the object itself" if part is not None else "a part that is gone"
+    name = "a part" if part.position is None else f"section {part.position + 1}"
+    heading = _heading(part.title, hit.title, chars - len(name) - 2)
+    return f"{name}: {heading}" if heading else name
+
+
+def _channels(explanation: HitExplanation) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(width=_CHANNEL_CHARS)
+    for found in explanation.channels:
+        table.add_row(found.channel, f"rank {found.rank}", f"raw {found.score:.3f}", f"share {found.share:.4f}")
+    return table

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from brain_async.cli.home import open_home, restore_context, save_context
-from brain_async.engine import Engine
 from brain_async.errors import InvalidInputError
+from brain_async.model.object import Object
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import LinkHit, RichObject, SearchPage
 from brain_async.session import SearchContext, Session
+
+if TYPE_CHECKING:
+    from brain_async.local import LocalEngine
 
 __all__ = ["Timed", "continue_", "exact", "expand", "links", "objects", "parse_filters", "read", "search"]
 
@@ -23,15 +26,18 @@ T = TypeVar("T")
 Timed = tuple[T, float]
 """An answer, and the seconds it took, opening left out."""
 
-
-async def search(home: Path, namespace: UUID | None, request: SearchRequest) -> Timed[SearchPage]:
-    """As ``Engine.search``."""
-    return await _ask(home, namespace, lambda engine, s: engine.search(s.scope, request, s.context))
+Explained: TypeAlias = tuple[SearchPage, Mapping[UUID, Object]]
+"""A page, and the objects, without content, whose scores it explains, by id."""
 
 
-async def exact(home: Path, namespace: UUID | None, request: SearchRequest) -> Timed[SearchPage]:
-    """As ``Engine.find_exact``."""
-    return await _ask(home, namespace, lambda engine, s: engine.find_exact(s.scope, request, s.context))
+async def search(home: Path, namespace: UUID | None, request: SearchRequest) -> Timed[Explained]:
+    """As ``Engine.search``, with the objects whose scores it explains."""
+    return await _ask_explained(home, namespace, lambda engine, s: engine.search(s.scope, request, s.context))
+
+
+async def exact(home: Path, namespace: UUID | None, request: SearchRequest) -> Timed[Explained]:
+    """As ``Engine.find_exact``, with the objects whose scores it explains."""
+    return await _ask_explained(home, namespace, lambda engine, s: engine.find_exact(s.scope, request, s.context))
 
 
 async def objects(
@@ -65,7 +71,7 @@ async def expand(
 async def read(home: Path, namespace: UUID | None, object_id: UUID) -> Timed[tuple[RichObject, Sequence[RichObject]]]:
     """The object with its content, and its parts without."""
 
-    async def both(_: Engine, session: Session) -> tuple[RichObject, Sequence[RichObject]]:
+    async def both(_: LocalEngine, session: Session) -> tuple[RichObject, Sequence[RichObject]]:
         found = await session.read(object_id)
         parts = await session.list_children(object_id) if found.parent_id is None else ()
         return found, parts
@@ -81,7 +87,7 @@ async def links(home: Path, namespace: UUID | None, relation: str, query: str, *
 async def continue_(home: Path, *, limit: int) -> Timed[tuple[SearchPage, int]]:
     """The next page of the result that the last command kept, and the rank of its first hit."""
 
-    async def next_page(_: Engine, session: Session) -> tuple[SearchPage, int]:
+    async def next_page(_: LocalEngine, session: Session) -> tuple[SearchPage, int]:
         page = await session.continue_(limit=limit)
         served = session.context.active.offset if session.context.active is not None else 0
         return page, served - len(page.objects) + 1
@@ -89,10 +95,27 @@ async def continue_(home: Path, *, limit: int) -> Timed[tuple[SearchPage, int]]:
     return await _ask(home, None, next_page, context=restore_context(home))
 
 
+async def _ask_explained(
+    home: Path, namespace: UUID | None, verb: Callable[[LocalEngine, Session], Awaitable[SearchPage]]
+) -> Timed[Explained]:
+    seconds_asking = 0.0
+
+    async def explained(engine: LocalEngine, session: Session) -> Explained:
+        nonlocal seconds_asking
+        began = time.perf_counter()
+        page = await verb(engine, session)
+        seconds_asking = time.perf_counter() - began
+        ids = {explanation.id for hit in page.objects for explanation in hit.explain}
+        return page, {obj.key: obj for obj in await engine.store.get_many(session.scope, list(ids))}
+
+    answer, _ = await _ask(home, namespace, explained)
+    return answer, seconds_asking
+
+
 async def _ask(
     home: Path,
     namespace: UUID | None,
-    verb: Callable[[Engine, Session], Awaitable[T]],
+    verb: Callable[[LocalEngine, Session], Awaitable[T]],
     *,
     context: SearchContext | None = None,
 ) -> Timed[T]:

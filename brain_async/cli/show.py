@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
 
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
-from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -14,16 +14,21 @@ from rich.text import Text
 from brain_async.cli.demo import Demo, demo_checks
 from brain_async.cli.demo_queries import Answer
 from brain_async.cli.doctor import Diagnosis
+from brain_async.cli.files import MEDIA_TYPES
+from brain_async.cli.hints import command_line
 from brain_async.cli.ingest import Ingest
 from brain_async.cli.pages import explain_tables, hit_rows, link_rows, page_footer
+from brain_async.cli.paths import path_text
 from brain_async.cli.sync import Problem
-from brain_async.cli.text import Highlighter, harmless, one_line
+from brain_async.cli.text import Highlighter, harmless, one_line, packed_lines
 from brain_async.model.drift import ReconcileReport
+from brain_async.model.object import Object
 from brain_async.model.results import LinkHit, RichObject, SearchPage
 
 __all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page", "show_reconcile"]
 
 _WIDEST = 110
+_FACT_CHARS = 11
 
 
 def _console() -> Console:
@@ -33,15 +38,28 @@ def _console() -> Console:
     return console
 
 
-def show_page(page: SearchPage, *, query: str, seconds: float, explain: bool = False, first: int = 1) -> None:
-    """One page of any verb; its first hit has rank ``first``."""
+def show_page(
+    page: SearchPage,
+    *,
+    query: str,
+    seconds: float,
+    explained: Mapping[UUID, Object] | None = None,
+    first: int = 1,
+    after: str = "",
+) -> None:
+    """One page of any verb; its first hit has rank ``first``.
+
+    ``explained`` are the objects whose scores are to be explained, by id; ``after`` is said at the end.
+    """
     console = _console()
-    console.print(hit_rows(page, Highlighter(query, fuzzy=True), width=console.width, first=first))
-    if explain:
-        console.print(explain_tables(page, width=console.width))
-    console.print(page_footer(page, seconds))
-    if page.has_more:
-        console.print(Text("more: brain continue", style="dim"))
+    if page.objects or first == 1:
+        console.print(hit_rows(page, Highlighter(query, fuzzy=True), width=console.width, first=first))
+    if explained is not None:
+        console.print(explain_tables(page, explained, width=console.width, first=first))
+    console.print(page_footer(page, seconds, width=console.width))
+    if after:
+        # One line however long it is, to be copied.
+        console.print(Text(after, style="dim"), soft_wrap=True)
 
 
 def show_links(links: Sequence[LinkHit], *, query: str, seconds: float) -> None:
@@ -105,8 +123,16 @@ def show_ingest(done: Ingest) -> None:
         )
     )
     console.print(Text(f"in {done.home}", style="dim"), soft_wrap=True)
-    _show_list(console, "skipped", [(str(file.path), file.reason) for file in done.skipped])
+    for folder in done.empty:
+        nothing = f"nothing to ingest in {path_text(folder)}: no {', '.join(MEDIA_TYPES)} file"
+        console.print(Text(harmless(nothing), style="yellow"), soft_wrap=True)
+    _show_list(console, "skipped", [(path_text(file.path), file.reason) for file in done.skipped])
     _show_list(console, "gone from disk, still stored (use --prune)", [(path, "") for path in done.missing])
+    _show_list(
+        console,
+        "kept, since the path given is gone itself (to delete them: --prune with the folder above)",
+        [(path, "") for path in done.kept],
+    )
     _show_problems(console, done.problems)
 
 
@@ -131,9 +157,8 @@ def show_demo(demo: Demo) -> None:
     for check in demo_checks(demo):
         mark, style = ("✓", "green") if check.holds else ("✗", "red")
         console.print(Text.assemble((f"{mark} ", style), f"{check.name} {check.value} ", (f"({check.aim})", "dim")))
-    console.print(
-        Text(f'try: brain search "run blocking code in a thread" --home {demo.home}', style="dim"), soft_wrap=True
-    )
+    hint = command_line("search", "run blocking code in a thread", home=demo.home)
+    console.print(Text(f"try: {hint}", style="dim"), soft_wrap=True)
 
 
 def _show_answer(console: Console, number: int, answer: Answer) -> None:
@@ -148,7 +173,7 @@ def _show_answer(console: Console, number: int, answer: Answer) -> None:
         console.print(Text(f"{len(answer.links)} links · {_milliseconds(answer.seconds)}", style="dim"))
         return
     console.print(hit_rows(answer.page, highlighter, width=console.width, first=answer.first, ids=False))
-    console.print(page_footer(answer.page, answer.seconds))
+    console.print(page_footer(answer.page, answer.seconds, width=console.width))
 
 
 def show_reconcile(done: ReconcileReport) -> None:
@@ -171,26 +196,35 @@ def show_diagnosis(found: Diagnosis) -> None:
     """What doctor found."""
     console = _console()
     table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style="dim", no_wrap=True, width=_FACT_CHARS)
     table.add_column(overflow="fold")
-    for name, value in _facts(found):
+    for name, value in _facts(found, console.width - _FACT_CHARS - 2):
         table.add_row(name, value)
     console.print(table)
     console.print()
     for problem in found.problems:
-        console.print(Text.assemble(("✗ ", "red"), harmless(problem)))
-    if found.is_healthy:
+        console.print(Text.assemble(("✗ ", "red"), harmless(problem)), soft_wrap=True)
+    if not found.is_healthy:
+        return
+    if found.exists:
         console.print(Text.assemble(("✓ ", "green"), "all is well"))
+    else:
+        console.print(
+            Text.assemble(
+                ("✓ ", "green"), f"what is installed is well; there is no knowledge base in {found.home} yet"
+            ),
+            soft_wrap=True,
+        )
 
 
-def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
-    def packages(extra: str) -> Text:
-        text = Text()
-        for package in found.packages:
-            if package.extra == extra:
-                shown = f"{package.name}\u00a0{package.version or 'missing'}".replace("-", "\u2011")
-                text.append(("  " if text else "") + shown, style="" if package.version else "red")
+def _facts(found: Diagnosis, width: int) -> list[tuple[str, RenderableType]]:
+    def versions(pieces: Iterable[str]) -> Text:
+        text = Text("\n".join(packed_lines(pieces, "  ", width)) or "none")
+        text.highlight_words(["missing"], "red")
         return text
+
+    def packages(extra: str) -> Text:
+        return versions(f"{each.name} {each.version or 'missing'}" for each in found.packages if each.extra == extra)
 
     facts: list[tuple[str, RenderableType]] = [
         ("python", f"{found.python}, {found.platform}"),
@@ -208,7 +242,7 @@ def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
         return facts
     # Only pg_textsearch can be there without being used: below 1.3.1 it loses rows, and `auto` leaves it alone.
     unused = [
-        f"{name}\u00a0{number} (loses rows below 1.3.1)" if name == "pg_textsearch" else f"{name}\u00a0{number}"
+        f"{name} {number} (loses rows below 1.3.1)" if name == "pg_textsearch" else f"{name} {number}"
         for name, number in store.available.items()
         if name not in store.extensions
     ]
@@ -219,8 +253,8 @@ def _facts(found: Diagnosis) -> list[tuple[str, RenderableType]]:
     return [
         *facts,
         ("postgres", f"{store.server_version}, opened in {found.open_seconds:.2f} s, schema {store.migration}"),
-        ("extensions", "  ".join(f"{name}\u00a0{number}" for name, number in store.extensions.items())),
-        ("unused", "  ".join(unused) or "none"),
+        ("extensions", versions(f"{name} {number}" for name, number in store.extensions.items())),
+        ("unused", versions(unused)),
         ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
         ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
         ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges" + _drift(found)),
@@ -238,9 +272,9 @@ def _drift(found: Diagnosis) -> str:
 def _show_list(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:
     if not rows:
         return
-    console.print(Text(f"{title}:", style="yellow"))
+    console.print(Text(f"{title}:", style="yellow"), soft_wrap=True)
     for name, reason in rows:
-        console.print(Padding(Text(harmless(f"{name}: {reason}" if reason else name)), (0, 0, 0, 2)))
+        console.print(Text(harmless(f"  {name}: {reason}" if reason else f"  {name}")), soft_wrap=True)
 
 
 def _show_problems(console: Console, problems: Sequence[Problem]) -> None:

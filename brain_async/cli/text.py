@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from brain_async.analysis import index_terms, query_key_words, similarity
+from brain_async.cli.unmarked import unmarked
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-__all__ = ["Highlighter", "harmless", "one_line"]
+__all__ = ["Highlighter", "harmless", "one_line", "packed_lines"]
 
 _WORD = re.compile(r"[^\W_]+")
 _BLANKS = re.compile(r"\s+")
-_MARKUP = re.compile(r"[`*#|]{1,6}|\[([^\]\n]{1,200})\]\([^)\n]{0,500}\)|[\-=~_]{3,}")
 _ALIKE = 0.4
 """Trigram similarity from which a word is marked as what a misspelt one meant."""
 
@@ -26,7 +27,18 @@ def harmless(text: str) -> str:
 
 def one_line(text: str) -> str:
     """``text`` as one harmless line, without the marks of Markdown."""
-    return harmless(_BLANKS.sub(" ", _MARKUP.sub(lambda match: match[1] or "", text)).strip())
+    return harmless(_BLANKS.sub(" ", unmarked(text))).strip()
+
+
+def packed_lines(pieces: Iterable[str], separator: str, width: int) -> list[str]:
+    """``pieces`` with ``separator`` between them on lines of at most ``width``, where no piece is longer; none is cut."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + len(separator) + len(piece) <= width:
+            lines[-1] += separator + piece
+        else:
+            lines.append(piece)
+    return lines
 
 
 class Highlighter:

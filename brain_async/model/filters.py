@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -61,6 +61,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
         created_before, updated_before: exclusive, aware UTC.
         properties: all must match.
         scope_ids: the object's id or its parent_id is one of these.
+        exclude_ids: neither the object's id nor its parent_id is one of these; empty excludes nothing.
     """
 
     kinds: tuple[str, ...] | None = None
@@ -72,10 +73,15 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
     updated_before: datetime | None = None
     properties: tuple[PropertyFilter, ...] = ()
     scope_ids: tuple[UUID, ...] | None = None
+    exclude_ids: tuple[UUID, ...] = ()
 
     def within(self, scope_ids: Sequence[UUID]) -> Filters:
         """These filters, restricted to objects whose id or parent_id is listed."""
         return msgspec.structs.replace(self, scope_ids=tuple(dict.fromkeys(scope_ids)))
+
+    def excluding(self, object_ids: Iterable[UUID]) -> Filters:
+        """These filters, without the objects listed and without their parts."""
+        return msgspec.structs.replace(self, exclude_ids=tuple(dict.fromkeys(object_ids)))
 
     @property
     def describes(self) -> bool:
@@ -99,5 +105,7 @@ class Filters(msgspec.Struct, frozen=True, kw_only=True):
             and (self.updated_after is None or (updated is not None and updated >= self.updated_after))
             and (self.updated_before is None or (updated is not None and updated < self.updated_before))
             and (self.scope_ids is None or obj.id in self.scope_ids or obj.parent_id in self.scope_ids)
+            and obj.id not in self.exclude_ids
+            and obj.parent_id not in self.exclude_ids
             and (self.described_by(obj) or (parent is not None and self.described_by(parent)))
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import msgspec
@@ -28,16 +29,12 @@ from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
-from brain_async.stages.channels import ChannelResult
+from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
 from brain_async.stages.rerank import rerank
+from brain_async.stages.spread import spread
 
-__all__ = [
-    "Capabilities",
-    "Deps",
-    "corpus_filters",
-    "raise_fatal",
-]
+__all__ = ["Capabilities", "Deps", "corpus_filters", "raise_fatal", "text_channels"]
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +154,18 @@ def corpus_filters(deps: Deps, request: SearchRequest) -> Filters:
     filters = restrict_to_catalog(filters, deps.catalog)
     scope_ids = checked_ids(request.scope_ids, "scope_ids")
     return filters.within(scope_ids) if scope_ids else filters
+
+
+def text_channels(
+    searcher: PartSearcher, scope: Scope, query: str, filters: Filters, k: int, parents: int
+) -> tuple[Channel, Channel]:
+    """The lexical and the trigram channel over parts, each of which sees to it that ``parents`` parents show."""
+    lexical = partial(searcher.search_lexical, scope, query, k=k)
+    trigram = partial(searcher.search_trigram, scope, query, k=k)
+    return (
+        Channel("lexical", lambda: spread(lexical, filters, k=k, parents=parents)),
+        Channel("trigram", lambda: spread(trigram, filters, k=k, parents=parents)),
+    )
 
 
 def raise_fatal(config: EngineConfig, results: Mapping[str, ChannelResult], *, always: Sequence[str] = ()) -> None:

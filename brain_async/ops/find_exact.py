@@ -1,4 +1,7 @@
-"""find_exact: an id, a title or a path-like phrase. UUID lookup first, else lexical + trigram with an exact-title boost."""
+"""find_exact: an id, a title or a path-like phrase.
+
+UUID lookup first, else lexical + trigram over the parts and text over the entities, with an exact-title boost.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,19 @@ from brain_async.model.requests import SearchRequest
 from brain_async.model.results import ChannelOutcome, ChannelRank, SearchPage
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, checked_ids, required_query, required_result_sets
-from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, text_channels
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, run_channels
 from brain_async.stages.decay import boost_exact_title, decayed
 from brain_async.stages.explain import explain
 from brain_async.stages.fuse import fuse
-from brain_async.stages.hydrate import hydrate_promoted
+from brain_async.stages.hydrate import NO_FILTERS, hydrate_promoted
 from brain_async.stages.page import store_page
 from brain_async.stages.promote import promote
 
 __all__ = ["find_exact"]
 
-CHANNELS = ("lexical", "trigram")
-EQUAL_WEIGHTS = {"lexical": 1.0, "trigram": 1.0}
+EQUAL_WEIGHTS = {"lexical": 1.0, "trigram": 1.0, "graph_text": 1.0}
 
 _HYPHENATED = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 # Python's own parser also takes hyphens anywhere, underscores, signs and other scripts' digits.
@@ -53,13 +55,20 @@ async def find_exact(
         if object_id is not None:
             fused = await _by_id(deps, scope, object_id, filters)
         else:
-            fused, outcomes = await _by_text(deps, scope, query, filters)
+            fused, outcomes = await _by_text(deps, scope, query, filters, parents=limit)
             await span.channels(outcomes)
             boost_exact_title(fused, query)
 
         ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
         promoted: list[Promoted] = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
-        objects, promoted = await hydrate_promoted(deps.store, scope, promoted, limit=limit, explain=request.explain)
+        objects, promoted = await hydrate_promoted(
+            deps.store,
+            scope,
+            promoted,
+            limit=limit,
+            explain=request.explain,
+            entity_filters=filters if object_id is None else NO_FILTERS,
+        )
         if object_id is not None and fused and not objects:
             raise ObjectNotFoundError(object_id)
         reranked = await deps.rerank(query, objects)
@@ -116,19 +125,20 @@ async def _by_id(deps: Deps, scope: Scope, object_id: UUID, filters: Filters) ->
     return [Fused(candidate, [ChannelRank("id", 1, 1.0, 1.0)], newest_first(obj.updated_at), fused=1.0)]
 
 
-async def _by_text(deps: Deps, scope: Scope, query: str, filters: Filters) -> tuple[list[Fused], list[ChannelOutcome]]:
-    """Lexical and trigram candidates fused by RRF with equal weights; any channel's error is raised."""
-    searcher = deps.searcher
-    k = deps.config.candidate_k
-    results = await run_channels(
-        [
-            Channel("lexical", lambda: searcher.search_lexical(scope, query, filters, k=k)),
-            Channel("trigram", lambda: searcher.search_trigram(scope, query, filters, k=k)),
-        ],
-        timeout=deps.config.channel_timeout,
-    )
+async def _by_text(
+    deps: Deps, scope: Scope, query: str, filters: Filters, *, parents: int
+) -> tuple[list[Fused], list[ChannelOutcome]]:
+    """Candidates of all text channels fused by RRF with equal weights; an error of the store's channels is raised."""
+    graph = deps.can.object_search
+    k = max(deps.config.candidate_k, parents)
+    channels = [*text_channels(deps.searcher, scope, query, filters, k, parents)]
+    if graph is not None:
+        # Objects without parts have their title in the graph alone.
+        entities = Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))
+        channels.append(entities)
+    results = await run_channels(channels, timeout=deps.config.channel_timeout)
     by_name = {result.outcome.channel: result for result in results}
-    raise_fatal(deps.config, by_name, always=CHANNELS)
+    raise_fatal(deps.config, by_name, always=("lexical", "trigram"))
     fused = fuse(
         {name: result.hits for name, result in by_name.items()},
         method="rrf",

@@ -9,13 +9,15 @@ from typing import get_args
 from brain_async.analysis import is_identifier_like
 from brain_async.config import ChannelName
 from brain_async.errors import InvalidInputError
+from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.requests import SearchRequest
 from brain_async.model.results import SearchPage
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, checked_ids, checked_texts, required_query, required_result_sets
-from brain_async.ops.deps import Deps, corpus_filters, raise_fatal
+from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, text_channels
 from brain_async.ports.paging import ResultSetStore
+from brain_async.ports.store import Vector
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
 from brain_async.stages.explain import explain
@@ -23,6 +25,7 @@ from brain_async.stages.fuse import fuse
 from brain_async.stages.hydrate import hydrate_promoted
 from brain_async.stages.page import store_page
 from brain_async.stages.promote import promote
+from brain_async.stages.spread import spread
 
 __all__ = ["search"]
 
@@ -41,7 +44,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         limit = deps.page_size(request.limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
-        results = await _run(deps, scope, query, filters, weights)
+        results = await _run(deps, scope, query, filters, weights, parents=limit)
         outcomes = [result.outcome for result in results.values()]
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
@@ -106,20 +109,24 @@ def channel_weights(deps: Deps, channels: Sequence[ChannelName] | None, query: s
 
 
 async def _run(
-    deps: Deps, scope: Scope, query: str, filters: Filters, weights: dict[str, float]
+    deps: Deps, scope: Scope, query: str, filters: Filters, weights: dict[str, float], *, parents: int
 ) -> dict[str, ChannelResult]:
+    """Each channel that is attached and weighs anything, concurrently; part channels see to it that ``parents`` show."""
     searcher, graph, embedder = deps.can.searcher, deps.can.object_search, deps.embedder
-    k = deps.config.candidate_k
+    k = max(deps.config.candidate_k, parents)
     vector = QueryVector(embedder, query, timeout=deps.config.embed_timeout) if embedder is not None else None
     runnable: dict[str, Channel] = {}
     if searcher is not None:
-        runnable["lexical"] = Channel("lexical", lambda: searcher.search_lexical(scope, query, filters, k=k))
-        runnable["trigram"] = Channel("trigram", lambda: searcher.search_trigram(scope, query, filters, k=k))
+        runnable |= {channel.name: channel for channel in text_channels(searcher, scope, query, filters, k, parents)}
     if graph is not None:
         runnable["graph_text"] = Channel("graph_text", lambda: graph.search_objects_text(scope, query, filters, k=k))
     if vector is not None and searcher is not None:
-        vector_search = partial(searcher.search_vector, scope, filters=filters, k=k)
-        runnable["vector"] = Channel("vector", lambda: vector.search(vector_search), needs_vector=True)
+
+        async def search_parts(embedding: Vector) -> Sequence[Candidate]:
+            by_vector = partial(searcher.search_vector, scope, embedding, k=k)
+            return await spread(by_vector, filters, k=k, parents=parents)
+
+        runnable["vector"] = Channel("vector", lambda: vector.search(search_parts), needs_vector=True)
     if vector is not None and graph is not None:
         graph_search = partial(graph.search_objects_vector, scope, filters=filters, k=k)
         runnable["graph_vector"] = Channel("graph_vector", lambda: vector.search(graph_search), needs_vector=True)

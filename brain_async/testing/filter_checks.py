@@ -104,6 +104,8 @@ async def check_every_filter_on_every_channel(store: CheckedStore) -> None:
         Filters(scope_ids=(objects[0].key, parts[4].key, uuid4())),
         Filters(scope_ids=(parts[1].key,), kinds=("b",)),
         Filters(scope_ids=(parts[1].key,), kinds=("a",)),
+        Filters(exclude_ids=(objects[0].key,)),
+        Filters(exclude_ids=(parts[4].key, uuid4()), kinds=("deal",)),
     ]
     for name, search in channels_of(store).items():
         for filters in cases:

@@ -110,6 +110,7 @@ async def check_object_filters(graph: CheckedGraph) -> None:
         *(Filters(properties=(PropertyFilter("n", (value,)),)) for value in (1, "1", True, 1.0, 2)),
         Filters(scope_ids=(nodes[1].key, nodes[4].key, uuid4())),
         Filters(scope_ids=()),
+        Filters(exclude_ids=(nodes[0].key, nodes[3].key, uuid4())),
     ]
     for filters in cases:
         wanted = {node.id for node in nodes if filters.matches(node)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import httpx
 import pytest
+from blockbuster import blockbuster_ctx
 from helixdb import AsyncClient, InMemory
 
 from brain_async.testing import GRAPH_CHECKS
@@ -16,6 +17,12 @@ from tests.helix_double import Envelope, HelixDouble
 
 _BACKENDS = ("memory", "memory with tenants", "disk", "disk with tenants", "code and message", "text")
 _ENVELOPES: dict[str, Envelope] = {"code and message": "code and message", "text": "text"}
+
+
+@pytest.fixture(autouse=True)
+def _no_blocking_calls_of_the_adapter() -> Iterator[None]:
+    with blockbuster_ctx("helixgraph"):
+        yield
 
 
 # One graph for all checks of a backend: they must hold beside each other's data too, and the indexes are made once.

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brain_async import analysis
 from brain_async.analysis import (
     MAX_INDEX_TERMS,
     MAX_KEY_TERMS,
@@ -138,3 +139,15 @@ def test_similarity_is_symmetric_and_bounded(left: str, right: str) -> None:
 def test_a_title_of_stop_words_alone_keeps_them_as_keys(title: str, keys: list[str]) -> None:
     assert key_terms(title) == keys
     assert query_key_words(title) == keys
+
+
+def test_a_text_of_megabytes_is_found_by_its_beginning() -> None:
+    assert index_terms("alpha beta " * 500_000) == ["alpha", "beta"] * (MAX_INDEX_TERMS // 2)
+    assert len(index_terms("汇率" * 500_000)) == MAX_INDEX_TERMS
+
+
+def test_blobs_and_unsegmented_runs_are_not_remembered() -> None:
+    index_terms("renewal")
+    remembered = analysis._terms_of_short_word.cache_info().currsize
+    assert index_terms("外币汇率换算规则 " + "f" * 20_000) == ["外币", "币汇", "汇率", "率换", "换算", "算规", "规则"]
+    assert analysis._terms_of_short_word.cache_info().currsize == remembered

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from brain_async.config import EngineConfig
+from brain_async.config import EngineConfig, FusionWeights
+from brain_async.errors import InvalidInputError
 
 DEFAULTS = {
     "candidate_k": 40,
@@ -59,3 +60,30 @@ def test_the_clock_is_utc_and_the_config_frozen() -> None:
     with pytest.raises(AttributeError):
         config.candidate_k = 1  # type: ignore[misc]
     assert msgspec.structs.replace(config, candidate_k=0).candidate_k == 40
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("candidate_k", "5"),
+        ("candidate_k", True),
+        ("max_limit", 5.0),
+        ("decay_lambda", float("nan")),
+        ("channel_timeout", 0),
+        ("graph_timeout", float("inf")),
+        ("fusion", "sum"),
+        ("graph_writes", "lazy"),
+        ("search_channels", ("lexical", "psychic")),
+    ],
+)
+def test_a_knob_that_makes_no_sense_is_refused_by_name(field: str, value: object) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        EngineConfig(**{field: value})  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf"), "1"])
+def test_a_weight_that_makes_no_sense_is_refused(weight: object) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        FusionWeights(trigram=weight)  # type: ignore[arg-type]
+    assert caught.value.field == "trigram"

@@ -140,6 +140,8 @@ class Columns:
             mask &= self._holding(("title", title) for title in filters.titles)
         if filters.scope_ids is not None:
             mask &= self._holding(("id", object_id) for object_id in filters.scope_ids)
+        if filters.exclude_ids:
+            mask &= ~self._holding(("id", object_id) for object_id in filters.exclude_ids)
         return mask
 
     def best(self, slots: Slots, scores: Scores, k: int) -> list[tuple[int, float]]:

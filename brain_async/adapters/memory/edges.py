@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID
 
-import msgspec
-
-from brain_async.model.instant import to_utc
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 
-__all__ = ["EdgeTable", "edge_order", "owned_by", "recorded_edge"]
+__all__ = ["EdgeTable", "edge_order"]
 
 _Owner = UUID | None
 _Side = Literal["out", "in"]
@@ -23,28 +19,6 @@ _Side = Literal["out", "in"]
 def edge_order(key: EdgeKey) -> tuple[UUID, UUID, str]:
     """The sort key of edges: from, to, label, all ascending."""
     return (key.from_id, key.to_id, key.relation_type)
-
-
-def owned_by(scope: Scope, edge: Edge) -> Edge | None:
-    """``edge`` in its namespace, the scope's when it names none; None when the scope does not see it."""
-    if edge.namespace_id is None and scope.namespace_id is not None:
-        return msgspec.structs.replace(edge, namespace_id=scope.namespace_id)
-    return edge if scope.sees(edge.namespace_id) else None
-
-
-def recorded_edge(edge: Edge, known: Edge | None) -> Edge:
-    """``edge`` as it is kept: its own times where given, else the ``known`` edge's created_at, and now."""
-    now = datetime.now(UTC)
-    first = edge.meta.updated_at or now
-    created = edge.meta.created_at or (known.meta.created_at if known is not None else None) or first
-    return msgspec.structs.replace(
-        edge,
-        meta=msgspec.structs.replace(
-            edge.meta,
-            created_at=to_utc(created),
-            updated_at=to_utc(edge.meta.updated_at or (created if known is None else now)),
-        ),
-    )
 
 
 class EdgeTable:

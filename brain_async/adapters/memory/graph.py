@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
 from anyio.lowlevel import checkpoint
 
 from brain_async.adapters.memory.columns import Columns, Scores, Slots
-from brain_async.adapters.memory.edges import EdgeTable, edge_order, owned_by, recorded_edge
+from brain_async.adapters.memory.edges import EdgeTable, edge_order
 from brain_async.adapters.memory.lexical import InvertedIndex
 from brain_async.adapters.memory.rows import stored_row
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
@@ -19,6 +20,7 @@ from brain_async.errors import DimensionMismatchError
 from brain_async.model.candidate import Candidate, EdgeHit
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
+from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 from brain_async.ports.graph import NodeVersion
@@ -120,13 +122,16 @@ class MemoryGraph:
 
     async def add_edges(self, scope: Scope, edges: Sequence[Edge]) -> None:
         await checkpoint()
+        now = datetime.now(UTC)
         for edge in edges:
             owned = owned_by(scope, edge)
             if owned is not None:
                 known = self._edges.get(owned.namespace_id, owned.key)
                 if known is not None:
                     self._drop_edge(known)
-                self._add_edge(recorded_edge(owned, known))
+                self._add_edge(
+                    recorded_edge(owned, known_created_at=None if known is None else known.meta.created_at, now=now)
+                )
 
     async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
         await checkpoint()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from anyio.lowlevel import checkpoint
 
-from brain_async.adapters.memory.edges import EdgeTable, edge_order, owned_by, recorded_edge
+from brain_async.adapters.memory.edges import EdgeTable, edge_order
 from brain_async.adapters.memory.outbox import MemoryEdgeOutbox
 from brain_async.errors import NamespaceMismatchError
+from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 
@@ -43,9 +44,11 @@ class MemoryEdgeLedger:
         if None in owned:
             raise NamespaceMismatchError("an edge is not of the scope's namespace", field="namespace_id")
         recorded = []
+        now = datetime.now(UTC)
         for edge in owned:
             if edge is not None:
-                edge = recorded_edge(edge, self._edges.get(edge.namespace_id, edge.key))
+                known = self._edges.get(edge.namespace_id, edge.key)
+                edge = recorded_edge(edge, known_created_at=None if known is None else known.meta.created_at, now=now)
                 self._edges.put(edge)
                 self._outbox.note(edge.namespace_id, edge.key, edge.meta.updated_at)
                 recorded.append(edge)

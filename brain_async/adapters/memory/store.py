@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import anyio.to_thread
 import msgspec
 import numpy as np
 from anyio.lowlevel import checkpoint
@@ -29,7 +30,8 @@ from brain_async.ports.store import Hydration, Vector
 
 __all__ = ["MemoryStore"]
 
-_ANALYSE_CHUNK = 32
+_ANALYSE_CHARS = 20_000
+"""Other tasks run after this much text was analysed, about 5 ms of work; a longer text is analysed in a thread."""
 
 
 class _Terms(msgspec.Struct, frozen=True):
@@ -41,6 +43,24 @@ class _Terms(msgspec.Struct, frozen=True):
 
 def _terms_of(obj: Object) -> _Terms:
     return _Terms(index_terms(f"{obj.title} {obj.summary} {obj.content}"), key_terms(obj.title, obj.content))
+
+
+async def _analysed(objects: Sequence[Object]) -> dict[int, _Terms]:
+    """The terms of each part, by its place in ``objects``."""
+    terms: dict[int, _Terms] = {}
+    analysed = 0
+    for index, obj in enumerate(objects):
+        if obj.is_part:
+            chars = len(obj.title) + len(obj.summary) + len(obj.content)
+            if chars > _ANALYSE_CHARS:
+                terms[index] = await anyio.to_thread.run_sync(_terms_of, obj)
+                continue
+            analysed += chars
+            if analysed > _ANALYSE_CHARS:
+                await checkpoint()
+                analysed = chars
+            terms[index] = _terms_of(obj)
+    return terms
 
 
 class MemoryStore:
@@ -126,12 +146,7 @@ class MemoryStore:
     async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
         await checkpoint()
         check_dimensions(self._dimension, objects)
-        terms: dict[int, _Terms] = {}
-        for index, obj in enumerate(objects):
-            if obj.is_part:
-                if len(terms) % _ANALYSE_CHUNK == _ANALYSE_CHUNK - 1:
-                    await checkpoint()
-                terms[index] = _terms_of(obj)
+        terms = await _analysed(objects)
         # From here on nothing is awaited: the batch is checked against and written to one state of the store.
         check_dimensions(self._dimension, objects)
         verdicts = admit(objects, scope, self._states(objects))

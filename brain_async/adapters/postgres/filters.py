@@ -28,6 +28,7 @@ _ARGUMENTS = {
     "_alternatives": "jsonb[]",
     "_groups": "jsonb",
     "_scope": "uuid[]",
+    "_excluded": "uuid[]",
 }
 FILTER_NAMES = tuple(_ARGUMENTS)
 """The arguments of every search function that ``filter_arguments`` gives the values of, in order."""
@@ -44,6 +45,7 @@ _PREDICATE = f"""(_namespace is null or o.namespace_id = _namespace)
     and (_updated_after is null or o.updated_at >= _updated_after)
     and (_updated_before is null or o.updated_at < _updated_before)
     and (_scope is null or o.id = any(_scope) or o.parent_id = any(_scope))
+    and (_excluded is null or not (o.id = any(_excluded) or o.parent_id = any(_excluded)))
     and (num_nonnulls(_kinds, _alternatives, _groups) = 0 or ({_DESCRIBED.format("o")}) or o.parent_id in (
         select p.id from brain_objects p
         where p.parent_id is null and p.deleted_at is null and (_namespace is null or p.namespace_id = _namespace)
@@ -100,4 +102,5 @@ def filter_arguments(scope: Scope, filters: Filters) -> list[Any]:
         groups[0] if groups else None,
         "[" + ",".join(f"[{','.join(group)}]" for group in groups[1:]) + "]" if len(groups) > 1 else None,
         None if filters.scope_ids is None else list(filters.scope_ids),
+        list(filters.exclude_ids) or None,
     ]

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import msgspec
-
 from brain_async.adapters.postgres.outbox import PostgresEdgeOutbox
 from brain_async.adapters.postgres.pool import Connection
 from brain_async.adapters.postgres.rows import edge_from_row
 from brain_async.adapters.postgres.writes import retrying
 from brain_async.errors import NamespaceMismatchError
 from brain_async.model.object import NIL_UUID
+from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 
@@ -26,7 +25,7 @@ __all__ = ["PostgresEdgeLedger"]
 
 # Rows are locked and written in key order, so that concurrent batches never deadlock.
 LOCK_SQL = """
-select e.from_id, e.to_id, e.relation_type, e.created_at, e.removed_at
+select e.from_id, e.to_id, e.relation_type, e.namespace_id, e.created_at, e.removed_at
 from brain_edges e
 join unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) u(from_id, to_id, relation_type, namespace_id)
     using (from_id, to_id, relation_type, namespace_id)
@@ -86,19 +85,10 @@ fetch first ($5::bigint) rows with ties
 
 
 def _owned(scope: Scope, edge: Edge) -> Edge:
-    if edge.namespace_id is None and scope.namespace_id is not None:
-        return msgspec.structs.replace(edge, namespace_id=scope.namespace_id)
-    if not scope.sees(edge.namespace_id):
+    owned = owned_by(scope, edge)
+    if owned is None:
         raise NamespaceMismatchError("an edge is not of the scope's namespace", field="namespace_id")
-    return edge
-
-
-def _recorded(edge: Edge, known_created_at: datetime | None, now: datetime) -> Edge:
-    """``edge`` with the times it is recorded with: its own where given, else those of the known edge and of now."""
-    created = edge.meta.created_at or known_created_at or edge.meta.updated_at or now
-    updated = edge.meta.updated_at or (created if known_created_at is None else now)
-    times = {"created_at": created.astimezone(UTC), "updated_at": updated.astimezone(UTC)}
-    return msgspec.structs.replace(edge, meta=msgspec.structs.replace(edge.meta, **times))
+    return owned
 
 
 def _key_columns(edges: Sequence[Edge]) -> list[list[Any]]:
@@ -118,12 +108,15 @@ def _meta_columns(edges: Sequence[Edge]) -> list[list[Any]]:
 async def _record(connection: Connection, edges: Sequence[Edge]) -> list[Edge]:
     """Record edges of distinct keys."""
     known = {
-        EdgeKey(row["from_id"], row["to_id"], row["relation_type"]): row["created_at"]
+        (row["namespace_id"], EdgeKey(row["from_id"], row["to_id"], row["relation_type"])): row["created_at"]
         for row in await connection.fetch(LOCK_SQL, *_key_columns(edges))
         if row["removed_at"] is None
     }
     now = datetime.now(UTC)
-    recorded = [_recorded(edge, known.get(edge.key), now) for edge in edges]
+    recorded = [
+        recorded_edge(edge, known_created_at=known.get((edge.namespace_id or NIL_UUID, edge.key)), now=now)
+        for edge in edges
+    ]
     await connection.execute(RECORD_SQL, *_key_columns(recorded), *_meta_columns(recorded))
     return recorded
 

@@ -41,7 +41,7 @@ A query term counts as often as it is repeated.
 
 PORTABLE_SQL = """
 select * from brain_search_portable(
-    $1::text[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13)
+    $1::text[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13, $14)
 """
 
 

@@ -37,7 +37,7 @@ DIRECT_PARTS = 500
 
 TEXTSEARCH_SQL = """
 select * from brain_search_textsearch(
-    $1, $2::text[], $3::float8[], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[]::jsonb[], $14::text::jsonb, $15)
+    $1, $2::text[], $3::float8[], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[]::jsonb[], $14::text::jsonb, $15, $16)
 """
 
 

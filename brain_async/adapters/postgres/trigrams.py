@@ -18,7 +18,7 @@ __all__ = ["TRIGRAM_SQL", "trigram_statement"]
 
 TRIGRAM_SQL = """
 select * from brain_search_trigram(
-    $1::text[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13)
+    $1::text[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13, $14)
 """
 
 

@@ -45,7 +45,7 @@ _HALF_SMALL = 2.0**-10
 
 VECTOR_SQL = """
 select * from brain_search_vector(
-    $1::real[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13)
+    $1::real[], $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::text[]::jsonb[], $12::text::jsonb, $13, $14)
 """
 
 

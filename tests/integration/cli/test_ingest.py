@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from uuid import uuid4
 
@@ -72,19 +73,76 @@ def test_vanished_files_are_deleted_only_when_asked(files_home: Path, docs: Path
 
 def test_what_cannot_be_read_is_listed_with_its_reason(files_home: Path, docs: Path) -> None:
     (docs / "broken.txt").write_bytes(b"\xff\xfe\xfa")
-    found = report("ingest", docs, docs / "nowhere.md", home=files_home)
-    reasons = {Path(file["path"]).name: file["reason"] for file in found["skipped"]}
-    assert set(reasons) == {"broken.txt", "nowhere.md"}
+    found = report("ingest", docs, home=files_home)
+    assert [(Path(file["path"]).name, file["reason"]) for file in found["skipped"]] == [
+        ("broken.txt", "not UTF-8 text")
+    ]
     human = brain("ingest", docs, docs / "nowhere.md", home=files_home)
-    assert human.returncode == 0
     assert "documents: 2 unchanged" in human.stdout
-    assert "no such file or directory" in human.stdout
+    assert f"{docs.resolve() / 'nowhere.md'}: no such file or directory\n" in human.stdout
 
 
-def test_nothing_readable_is_an_error(files_home: Path, folder: Path) -> None:
-    result = brain("ingest", folder / "nowhere.md", "--json", home=files_home)
-    assert result.returncode == 1
-    assert strict(result.stdout)["added"] == 0
+def test_a_path_that_was_named_and_not_read_is_an_error(files_home: Path, docs: Path) -> None:
+    for paths, added in (([docs / "nowhere.md"], 0), ([docs, docs / "nowhere.md"], 2)):
+        result = brain("ingest", *paths, "--json", "--namespace", str(uuid4()), home=files_home)
+        found = strict(result.stdout)
+        assert (result.returncode, found["added"]) == (1, added)
+        assert [(check["value"], check["holds"]) for check in found["checks"]] == [(False, False)]
+
+
+def test_a_named_file_that_may_not_be_read_stops_no_other(
+    files_home: Path, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_bytes = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "guide.md":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    # Root may read everything, so who may is told here, to the check of arguments and to the reading.
+    monkeypatch.setattr("os.access", lambda path, *rest, **options: Path(path).name != "guide.md")
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    result = brain("ingest", docs / "guide.md", docs / "storage.md", "--json", home=files_home)
+    found = strict(result.stdout)
+    assert (result.returncode, found["added"]) == (1, 1)
+    assert [(file["reason"], file["is_named"]) for file in found["skipped"]] == [("permission denied", True)]
+
+
+def test_an_empty_folder_is_told(files_home: Path, folder: Path) -> None:
+    result = brain("ingest", folder, home=files_home)
+    assert result.returncode == 0
+    assert f"nothing to ingest in {folder}: no .markdown, .md, .rst, .txt file\n" in result.stdout
+    assert report("ingest", folder, home=files_home)["empty"] == [str(folder)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file names are bytes on POSIX only")
+def test_a_name_that_is_no_utf8_is_pruned_only_when_its_file_is_gone(files_home: Path, folder: Path) -> None:
+    for raw in (b"bad\xff.md", b"bad\xfe.md"):
+        (folder / os.fsdecode(raw)).write_text("# Bad name\n\nStill a document.\n")
+    assert report("ingest", folder, "--prune", home=files_home)["added"] == 2
+    again = report("ingest", folder, "--prune", home=files_home)
+    assert counts(again) == (0, 0, 2, 0, 0, 0, 0)
+    (folder / os.fsdecode(b"bad\xff.md")).unlink()
+    assert report("ingest", folder, home=files_home)["missing"] == [rf"{folder.resolve()}/bad\xff.md"]
+    assert counts(report("ingest", folder, "--prune", home=files_home)) == (0, 0, 1, 1, 0, 0, 0)
+
+
+def test_a_folder_that_is_gone_itself_is_never_pruned(files_home: Path, folder: Path) -> None:
+    old = folder / "old"
+    old.mkdir()
+    (old / "guide.md").write_text(GUIDE)
+    report("ingest", old, home=files_home)
+    (old / "guide.md").unlink()
+    old.rmdir()
+    for path in (old, old / "guide.md"):
+        result = brain("ingest", path, "--prune", home=files_home)
+        assert result.returncode == 1
+        assert "deleted" not in result.stdout
+        assert "kept, since the path given is gone itself" in result.stdout
+        kept = strict(brain("ingest", path, "--prune", "--json", home=files_home).stdout)
+        assert (kept["deleted"], kept["kept"]) == (0, [str(old.resolve() / "guide.md")])
+    assert report("ingest", folder, "--prune", home=files_home)["deleted"] == 1
 
 
 async def test_a_run_that_was_stopped_is_completed_by_the_next(files_home: Path, docs: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import time
@@ -36,6 +38,36 @@ def test_search_and_continue(demo_home_dir: Path) -> None:
     assert "\n 5 " in human.stdout
 
 
+def test_the_hint_names_the_home_and_works_as_typed(demo_home_dir: Path) -> None:
+    namespace = ("--namespace", str(DEMO_NAMESPACE))
+    first = brain("search", "progress bars in the terminal", "-n", "2", *namespace, home=demo_home_dir)
+    (hint,) = (line for line in first.stdout.splitlines() if line.startswith("more: "))
+    assert hint == f"more: brain continue -n 2 --home {demo_home_dir}"
+    second = brain(*shlex.split(hint)[2:])
+    assert second.returncode == 0
+    assert "\n 3 " in second.stdout
+    at_home = brain("search", "progress", "-n", "1", env={"BRAIN_HOME": str(demo_home_dir)})
+    assert "more: brain continue -n 1\n" in at_home.stdout
+
+
+def test_the_last_page_says_so(demo_home_dir: Path) -> None:
+    found = report("search", "terminal", "--scope-id", RICH, home=demo_home_dir)
+    assert not found.get("has_more")
+    result = brain("continue", home=demo_home_dir)
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "no more results")
+    assert "nothing found" not in result.stdout
+
+
+def test_a_page_larger_than_allowed_is_told(demo_home_dir: Path) -> None:
+    result = brain("search", "python", "-n", "500", home=demo_home_dir)
+    assert (result.returncode, result.stderr) == (0, "note: at most 50 on a page\n")
+    assert "50 of " in result.stdout
+    far = brain("expand", RICH, "-r", "requires", "--hops", "90", home=demo_home_dir)
+    assert far.returncode == 0
+    assert far.stderr.startswith("note: at most ")
+    assert far.stderr.endswith(" hops\n")
+
+
 def test_search_for_people_says_why(demo_home_dir: Path) -> None:
     result = brain("search", "progress bars in the terminal", "-n", "2", home=demo_home_dir)
     assert result.returncode == 0
@@ -43,7 +75,11 @@ def test_search_for_people_says_why(demo_home_dir: Path) -> None:
     assert "2 of " in result.stdout
     explained = brain("search", "progress bars in the terminal", "-n", "2", "--explain", home=demo_home_dir)
     assert "share" in explained.stdout
-    assert max(map(len, explained.stdout.splitlines())) <= 80
+    assert "    section " in explained.stdout
+    assert not re.search(r"^ {4}[0-9a-f]{8}-.*\n +(lexical|vector)", explained.stdout, re.MULTILINE)
+    lines = [line for line in explained.stdout.splitlines() if not line.startswith("more: ")]
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.rstrip().endswith("·")]
 
 
 def test_explain_in_json(demo_home_dir: Path) -> None:
@@ -176,7 +212,7 @@ def test_a_closed_pipe_is_quiet(demo_home_dir: Path) -> None:
             assert process.stderr.read() == ""
 
 
-def test_ctrl_c_is_quiet(folder: Path) -> None:
+def test_ctrl_c_is_one_line(folder: Path) -> None:
     home = folder / "home"
     process = subprocess.Popen(
         [*COMMAND, "demo", "--home", str(home)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -187,7 +223,7 @@ def test_ctrl_c_is_quiet(folder: Path) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (130, "", "")
+    assert (process.returncode, out, err) == (130, "", "stopped: run it again to go on\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file names are bytes on POSIX only")

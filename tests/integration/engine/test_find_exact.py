@@ -10,6 +10,7 @@ import pytest
 from brain_async import (
     BackendError,
     EngineConfig,
+    Object,
     ObjectNotFoundError,
 )
 from brain_async.model.object import NIL_UUID
@@ -78,7 +79,7 @@ async def test_an_id_ignores_filters_but_not_scope_ids(engine_world: World) -> N
 )
 async def test_what_only_resembles_an_id_is_text(engine_world: World, query: str) -> None:
     page = await engine_world.session().find_exact(query)
-    assert list(outcomes(page)) == ["lexical", "trigram"]
+    assert list(outcomes(page)) == ["lexical", "trigram", "graph_text"]
 
 
 async def test_the_exact_title_of_a_part_comes_first(engine_world: World) -> None:
@@ -119,6 +120,16 @@ async def test_a_title_of_stop_words_alone_is_found(engine_world: World, title: 
     assert (page.objects[0].score or 0) > 9
 
 
+async def test_the_title_of_an_object_without_parts_is_found(engine_world: World) -> None:
+    session = engine_world.session()
+    ada = await session.put(Object(kind="person", title="Ada Lovelace"))
+    await session.put(Object(kind="person", title="Ada Byron", summary="also called Lovelace"))
+    await put_family(session, ["ada lovelace wrote the notes"])
+    page = await session.find_exact("ada lovelace")
+    assert (page.objects[0].id, page.objects[0].evidence) == (ada.id, ())
+    assert (await session.find_exact("ada lovelace", filters={"kind": "machine"})).objects == ()
+
+
 async def test_a_literal_phrase_is_first(engine_world: World) -> None:
     session = engine_world.session()
     parent, _ = await put_family(session, ["curl x | bash"])
@@ -139,7 +150,7 @@ async def test_the_embedder_is_never_asked(engine_world: World) -> None:
     session = engine_world.session(embedder=embedder)
     await put_family(session, ["lemon"])
     embedder.texts.clear()
-    assert set(outcomes(await session.find_exact("lemon"))) == {"lexical", "trigram"}
+    assert set(outcomes(await session.find_exact("lemon"))) == {"lexical", "trigram", "graph_text"}
     assert embedder.texts == []
 
 

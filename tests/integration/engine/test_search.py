@@ -342,3 +342,13 @@ async def test_the_observer_hears_of_the_call_and_of_each_channel(engine_world: 
     ]
     assert observer.ended[-1].span == span
     assert len({event.span for event in observer.started}) == len(observer.started)
+
+
+@pytest.mark.parametrize("verb", ["search", "find_exact"])
+async def test_one_large_document_does_not_hide_the_others(engine_world: World, verb: str) -> None:
+    session = engine_world.session()
+    await put_family(session, [{"title": f"turbine {n}", "content": "turbine turbine"} for n in range(100)])
+    for number in range(12):
+        await put_family(session, [{"title": f"report {number}", "content": "a turbine among many other things here"}])
+    page = await getattr(session, verb)("turbine", limit=10)
+    assert len(page.objects) == 10

@@ -70,11 +70,31 @@ def test_what_cannot_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
         ("nul.md", "binary: it holds NUL"),
         ("large.tx", "larger than 1 MiB"),
         ("code.py", "not one of .markdown, .md, .rst, .txt"),
-        ("missing.", "no such file or directory"),
+        ("dangling", "no such file or directory"),
         ("pipe.txt", "not a regular file"),
         ("xxxxxxxx", "file name too long"),
-        ("a\x00.md", "embedded null byte"),
+        ("a\x00.md", "a name with NUL, which no file has"),
     ]
+    assert all(skipped.is_named for skipped in reading.skipped)
+
+
+def test_what_is_only_found_is_not_named(tmp_path: Path) -> None:
+    (tmp_path / "dangling.md").symlink_to(tmp_path / "nothing")
+    _write(tmp_path / "latin.txt", b"caf\xe9")
+    assert [(file.path.name, file.is_named) for file in read_files([tmp_path]).skipped] == [
+        ("dangling.md", False),
+        ("latin.txt", False),
+    ]
+
+
+def test_folders_without_a_file_to_read_are_told(tmp_path: Path) -> None:
+    for name in ("none", "code", "docs", "bad"):
+        (tmp_path / name).mkdir()
+    _write(tmp_path / "code" / "a.py")
+    _write(tmp_path / "docs" / "a.md")
+    _write(tmp_path / "bad" / "a.md", b"\xff")
+    reading = read_files([tmp_path / "none", tmp_path / "code", tmp_path / "docs", tmp_path / "docs", tmp_path / "bad"])
+    assert reading.empty == (tmp_path / "none", tmp_path / "code")
 
 
 def test_byte_order_marks_are_understood(tmp_path: Path) -> None:

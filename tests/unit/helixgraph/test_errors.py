@@ -19,7 +19,7 @@ from brain_async.errors import (
     MissingExtensionError,
     SearchIndexNotReadyError,
 )
-from helixgraph.errors import error_code, helix_errors, is_conflict
+from helixgraph.errors import error_code, helix_errors, is_transient
 
 # (code, text of the engine, error)
 _CASES: list[tuple[str, str, type[BrainError]]] = [
@@ -67,7 +67,8 @@ def _older_server(code: str, text: str) -> HelixError:
 def test_errors_of_the_engine(code: str, text: str, expected: type[BrainError], form: object) -> None:
     error = form(code, text)  # type: ignore[operator]
     assert error_code(error) == code
-    assert is_conflict(error) is (code in ("transaction_conflict", "unique_constraint_violation"))
+    transient = ("transaction_conflict", "unique_constraint_violation", "internal_planner_error")
+    assert is_transient(error) is (code in transient)
     with pytest.raises(BrainError) as raised, helix_errors():
         raise error
     assert type(raised.value) is expected
@@ -121,6 +122,13 @@ def test_answers_of_servers_and_proxies(status: int, body: str, expected: type[B
     with pytest.raises(BrainError) as raised, helix_errors():
         raise HelixError.remote(body, status_code=status)
     assert type(raised.value) is expected
+
+
+def test_a_code_that_says_nothing_leaves_it_to_the_text() -> None:
+    body = {"error": "internal_error", "msg": "Storage error: Transaction error: transaction conflict"}
+    assert error_code(HelixError.remote(json.dumps(body), status_code=500)) == "transaction_conflict"
+    body["msg"] = "something else"
+    assert error_code(HelixError.remote(json.dumps(body), status_code=500)) == "internal_error"
 
 
 def test_newer_sdks_give_the_code_themselves() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from threading import current_thread
 from time import perf_counter
 from uuid import UUID, uuid4
 
@@ -11,6 +12,8 @@ import msgspec
 import pytest
 
 from brain_async.adapters.memory import MemoryGraph, MemoryStore
+from brain_async.adapters.memory import store as store_module
+from brain_async.analysis import index_terms
 from brain_async.errors import ParentNotFirstClassError
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -113,3 +116,15 @@ async def test_parts_of_a_deleted_parent_do_not_count_in_the_scores_of_others() 
     assert await store.search_lexical(scope, "walrus ivory", Filters(), k=9) == expected
     await put_all(store, scope, gone)
     assert await store.search_lexical(scope, "walrus ivory", Filters(), k=9) == both
+
+
+async def test_a_long_text_is_analysed_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysed_in: list[str] = []
+    monkeypatch.setattr(
+        store_module, "index_terms", lambda text: analysed_in.append(current_thread().name) or index_terms(text)
+    )
+    store, scope = MemoryStore(), fresh_scope()
+    parent, parts = family(scope, [{"content": "walrus"}, {"content": "walrus ivory " * 2_000}])
+    await put_all(store, scope, parent, *parts)
+    assert [name == current_thread().name for name in analysed_in] == [True, False]
+    assert len(await store.search_lexical(scope, "ivory walrus", Filters(), k=9)) == 2

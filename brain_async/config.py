@@ -65,7 +65,8 @@ class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
 class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine retrieves. Integer knobs of zero or below fall back to their default.
 
-    Raises InvalidInputError for a value of another type, an unknown fusion, graph_writes or channel, or a timeout that is not above 0.
+    Raises InvalidInputError for a value of another type, an unknown fusion, channel or way of graph writes, or a timeout that
+    is not above 0.
 
     Attributes:
         candidate_k: candidates asked of each channel.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -106,19 +107,26 @@ async def deliver_nodes(
             live |= {obj.key: obj for obj in await outbox.current(scope, unread)}
         nodes = [obj for obj in live.values() if not obj.is_part]
         await ensure_nodes(deps, scope, nodes)
-        await remove_nodes(deps, scope, [key for key in keys if key not in live or live[key].is_part])
+        gone = [key for key in keys if key not in live or live[key].is_part]
+        await remove_nodes(deps, scope, gone)
         around = [obj.key for obj in nodes if keys[obj.key].with_edges]
         edges = deps.can.edge_outbox
         if edges is not None:
             for object_id in around:
                 await edges.reopen_around(scope, object_id)
-        entries = await _settled(outbox, scope, entries)
+        entries = await _settled(outbox, scope, entries, partial(_reopen_nodes, outbox, scope, frozenset(gone)))
         if edges is not None:
             for object_id in around:
                 await deliver_edges_around(deps, scope, edges, object_id)
         if not entries:
             return
         written = {}
+
+
+async def _reopen_nodes(outbox: NodeOutbox, scope: Scope, removed: frozenset[UUID], keys: Sequence[UUID]) -> None:
+    # A node that was removed too late, when its object had been put again, took its edges along.
+    await outbox.reopen(scope, [key for key in keys if key in removed], with_edges=True)
+    await outbox.reopen(scope, [key for key in keys if key not in removed])
 
 
 def _is_newest(obj: Object | None, entry: OutboxEntry[UUID]) -> bool:
@@ -133,7 +141,7 @@ async def push_edges(deps: Deps, scope: Scope, edges: Sequence[Edge]) -> None:
     outbox = deps.can.edge_outbox
     if outbox is not None:
         try:
-            entries = await outbox.pending_for(scope, list({edge.key: None for edge in edges}))
+            entries = await outbox.pending_for(scope, list(dict.fromkeys(edge.key for edge in edges)))
         except BrainError as error:
             _left_open("edges", error)
         else:
@@ -162,7 +170,7 @@ async def deliver_edges(
             for own, edge in known.items()
             if own in wanted and wanted[own].stamp is not None and edge.meta.updated_at == wanted[own].stamp
         }
-        unread = list({key: None for own in wanted if own not in live for key in [own[1]]})
+        unread = list(dict.fromkeys(key for namespace_id, key in wanted if (namespace_id, key) not in live))
         current = [*live.values(), *(await outbox.current(scope, unread) if unread else [])]
         # Also of those just recorded: an end may have been deleted since it was looked at.
         owned = {(edge.namespace_id, edge.key): edge for edge in await edges_between_live(deps, scope, current)}
@@ -174,7 +182,7 @@ async def deliver_edges(
                 gone[namespace_id].append(key)
         for namespace_id, keys in gone.items():
             await remove_edges(deps, scope if namespace_id is None else Scope(namespace_id), keys)
-        entries = await _settled(outbox, scope, entries)
+        entries = await _settled(outbox, scope, entries, partial(outbox.reopen, scope))
         if not entries:
             return
         known = {}
@@ -202,15 +210,18 @@ async def edges_between_live(deps: Deps, scope: Scope, edges: Sequence[Edge]) ->
 
 
 async def _settled(
-    outbox: GraphOutbox[K, V], scope: Scope, entries: Sequence[OutboxEntry[K]]
+    outbox: GraphOutbox[K, V],
+    scope: Scope,
+    entries: Sequence[OutboxEntry[K]],
+    reopen: Callable[[Sequence[K]], Awaitable[None]],
 ) -> Sequence[OutboxEntry[K]]:
     """Settle ``entries``; those that were overtaken come back, reopened. A failing outbox keeps them all, and does no harm."""
     try:
         overtaken = await outbox.settle(scope, entries)
         if not overtaken:
             return []
-        keys = list({entry.key: None for entry in overtaken})
-        await outbox.reopen(scope, keys)
+        keys = list(dict.fromkeys(entry.key for entry in overtaken))
+        await reopen(keys)
         return await outbox.pending_for(scope, keys)
     except BrainError as error:
         _left_open("what the graph was told", error)

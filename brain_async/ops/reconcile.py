@@ -306,7 +306,7 @@ async def _fill(deps: Deps, scope: Scope, tally: _Tally) -> None:
         await add_edges(deps, scope, page)
         if edges is not None:
             times = {(edge.namespace_id, edge.key): edge.meta.updated_at for edge in page}
-            told = await edges.pending_for(scope, list({edge.key: None for edge in page}))
+            told = await edges.pending_for(scope, list(dict.fromkeys(edge.key for edge in page)))
             await edges.settle(scope, [e for e in told if e.stamp and e.stamp == times.get((e.namespace_id, e.key))])
         tally.handled(edges=len(page))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -133,8 +134,11 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
         at, first_class = deps.now(), not found[0].is_part
         in_graph = first_class and deps.can.graph_writer is not None
         if in_graph and not deps.nodes_may_wait:
-            await _remove_node_first(deps, scope, object_id)
-        await writer.soft_delete(scope, object_id, at=at)
+            async with _node_in_doubt(deps, scope, object_id):
+                await _remove_node_first(deps, scope, object_id)
+                await writer.soft_delete(scope, object_id, at=at)
+        else:
+            await writer.soft_delete(scope, object_id, at=at)
         if deps.ledger is not None and first_class:
             await within(
                 deps.config.graph_timeout, "the edge ledger", deps.ledger.remove_object_edges(scope, object_id, at=at)
@@ -144,13 +148,30 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
         span.returned(1)
 
 
-async def _remove_node_first(deps: Deps, scope: Scope, object_id: UUID) -> None:
-    """Remove the node while the row is still live. Raises GraphRemoveError when the graph fails; nothing is deleted then.
+@asynccontextmanager
+async def _node_in_doubt(deps: Deps, scope: Scope, object_id: UUID) -> AsyncIterator[None]:
+    """What becomes of the node is unknown should the block fail: the outbox says so beforehand.
 
-    What became of the node is unknown after that, and should the row outlive it: the outbox says so beforehand.
+    And again when it failed, as a put in between may have settled that, and made a node that was then removed.
     """
-    if deps.can.node_outbox is not None:
-        await deps.can.node_outbox.reopen(scope, [object_id], with_edges=True)
+    outbox = deps.can.node_outbox
+    if outbox is None:
+        yield
+        return
+    await outbox.reopen(scope, [object_id], with_edges=True)
+    try:
+        yield
+    except ObjectNotFoundError:  # somebody else deleted it meanwhile
+        await _tell_of_deletion(deps, scope, object_id)
+        raise
+    except BrainError:
+        with suppress(BrainError):
+            await outbox.reopen(scope, [object_id], with_edges=True)
+        raise
+
+
+async def _remove_node_first(deps: Deps, scope: Scope, object_id: UUID) -> None:
+    """Remove the node while the object is still live. Raises GraphRemoveError when the graph fails."""
     try:
         await remove_nodes(deps, scope, [object_id])
     except BrainError as error:

@@ -275,7 +275,7 @@ async def run(count: int) -> Report:
         client = await CountingClient.embedded(Disk(root=home, database="graph"))
         async with client:
             assert isinstance(client, CountingClient)
-            graph = HelixGraph(client, dimension=DIMENSION, timeout=None)
+            graph = HelixGraph(client, dimension=DIMENSION, indexed_properties=("bucket",), timeout=None)
             await graph.bootstrap(bulk=True)
             await loads(graph, nodes[:count], nodes[count:], report)
             await link(graph, nodes, rng, report)

@@ -10,7 +10,7 @@ from helixdb import IndexSpec, ReadBatch, Traversal, VectorDistanceMetric, Write
 
 from brain_async.errors import SearchIndexNotReadyError
 from helixgraph.client import Connection
-from helixgraph.properties import LABEL
+from helixgraph.properties import LABEL, index_name
 from helixgraph.queries import Template
 
 __all__ = [
@@ -40,13 +40,14 @@ def vector_index(dimension: int, *, tenants: bool) -> IndexSpec:
     return IndexSpec.node_vector(LABEL, "embedding", dimension, VectorDistanceMetric.COSINE, tenant)
 
 
-def node_indexes(dimension: int, *, tenants: bool, vectors: bool) -> list[IndexSpec]:
-    """Every index over nodes; ``vectors=False`` leaves the vector index for later."""
+def node_indexes(dimension: int, properties: Sequence[str] = (), *, tenants: bool, vectors: bool) -> list[IndexSpec]:
+    """Every index over nodes, and over these of the host's properties; ``vectors=False`` leaves the vector index for later."""
     return [
         IndexSpec.node_unique_equality(LABEL, "object_id"),
         IndexSpec.node_equality(LABEL, "namespace_id"),
         IndexSpec.node_equality(LABEL, "kind"),
         IndexSpec.node_range(LABEL, "updated_at"),
+        *(IndexSpec.node_equality(LABEL, index_name(name)) for name in properties),
         text_index(tenants=tenants),
         *([vector_index(dimension, tenants=tenants)] if vectors else []),
     ]

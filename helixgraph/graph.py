@@ -46,15 +46,24 @@ class HelixGraph:
         dimension: length of every embedding.
         tenants: whether text and vector index are kept apart by namespace: quicker with many namespaces, slower for
             unrestricted scopes, which ask one namespace after another.
+        indexed_properties: names of the objects' properties that filters often select few objects by. Such a filter then
+            costs 5 ms rather than 80 at 3,000 nodes. Ensure the objects again after a change.
         timeout: seconds a request may take; BackendTimeoutError after that. None for no limit.
     """
 
     def __init__(
-        self, client: AsyncClient, *, dimension: int, tenants: bool = False, timeout: float | None = 30.0
+        self,
+        client: AsyncClient,
+        *,
+        dimension: int,
+        tenants: bool = False,
+        indexed_properties: Sequence[str] = (),
+        timeout: float | None = 30.0,
     ) -> None:
         self._connection = Connection(client, timeout=timeout)
         self._dimension = dimension
         self._tenants = tenants
+        self._indexed = tuple(dict.fromkeys(indexed_properties))
         self._ready = False
         self._vectors_ready = False
         self._indexed_labels: set[tuple[str, bool]] = set()
@@ -95,7 +104,7 @@ class HelixGraph:
         if tenants is not None:
             self._tenants = tenants
         self._ready = self._vectors_ready = False
-        indexes = bootstrap.node_indexes(self._dimension, tenants=self._tenants, vectors=not bulk)
+        indexes = bootstrap.node_indexes(self._dimension, self._indexed, tenants=self._tenants, vectors=not bulk)
         await bootstrap.create_indexes(self._connection, indexes)
         self._ready, self._vectors_ready = True, not bulk
 
@@ -144,14 +153,14 @@ class HelixGraph:
         visible = {obj.key: obj for obj in objects if not obj.is_part and scope.sees(obj.namespace_id)}
         rows = await anyio.to_thread.run_sync(self._node_rows, list(visible.values()))
         for embedded in (True, False):
-            template = queries.ensure_nodes(embedded=embedded, scoped=scope.namespace_id is not None)
+            template = queries.ensure_nodes(self._indexed, embedded=embedded, scoped=scope.namespace_id is not None)
             group = [row for row in rows if ("embedding" in row) is embedded]
             rows_at_most = _INDEXED_VECTORS if embedded and self._vectors_ready else _ROWS
             for chunk in chunked(group, rows_at_most=rows_at_most, bytes_at_most=_BYTES):
                 await self._connection.write(template.request(rows=chunk))
 
     async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
-        template = queries.remove_node(scoped=scope.namespace_id is not None)
+        template = queries.remove_node(self._indexed, scoped=scope.namespace_id is not None)
         for object_id in dict.fromkeys(object_ids):
             request = template.request(object_id=str(object_id), **_scoped(scope))
             while (await self._connection.write(request))["left"]:
@@ -233,7 +242,7 @@ class HelixGraph:
             return []
         found: list[Candidate] = []
         for each in await self._searched(scope):
-            if (allowed := restriction(each, filters)) is not None:
+            if (allowed := restriction(each, filters, self._indexed)) is not None:
                 found += await self._search_within(channel, each, query, allowed, k)
         found.sort(key=rank_order)
         return found[:k]
@@ -263,7 +272,7 @@ class HelixGraph:
             admits=allowed.admits,
             spare=len(allowed.excluded),
             # A text search over everything costs so little that it pays even when it fails.
-            broad_first=not allowed.names("object_id", *(["properties"] if channel == "vector" else [])),
+            broad_first=not allowed.names("object_id", "p_", *(["properties."] if channel == "vector" else [])),
             broad_is_exact=channel == "text",
         )
         return [node_candidate(row, score) for row, score in rows]
@@ -274,7 +283,7 @@ class HelixGraph:
             self._indexed_labels.add((label, noted))
 
     def _node_rows(self, objects: Sequence[Object]) -> list[Row]:
-        return [node_row(obj, self._dimension) for obj in objects]
+        return [node_row(obj, self._dimension, self._indexed) for obj in objects]
 
 
 def _scoped(scope: Scope) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 
@@ -34,6 +34,7 @@ async def open_helix(
     timeout: float | None = 30.0,
     limits: httpx.Limits | None = None,
     tenants: bool = False,
+    indexed_properties: Sequence[str] = (),
     bootstrap: bool = True,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[HelixGraph]:
@@ -45,7 +46,7 @@ async def open_helix(
         api_key: sent as a bearer token.
         timeout: seconds a request may take; None for no limit.
         limits: of the connection pool.
-        tenants: see HelixGraph.
+        tenants, indexed_properties: see HelixGraph.
         bootstrap: make the indexes that are missing; False leaves that, or ``rebuild_indexes``, to the caller.
         transport: replaces the network, for tests.
 
@@ -53,7 +54,7 @@ async def open_helix(
     """
     with helix_errors():
         client = AsyncClient(url, api_key=api_key, timeout=timeout, limits=limits, transport=transport)
-    async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
+    async with _graph(client, dimension, tenants, indexed_properties, timeout, bootstrap) as graph:
         yield graph
 
 
@@ -64,6 +65,7 @@ async def open_helix_embedded(
     dimension: int,
     timeout: float | None = 30.0,
     tenants: bool = False,
+    indexed_properties: Sequence[str] = (),
     bootstrap: bool = True,
 ) -> AsyncIterator[HelixGraph]:
     """A bootstrapped graph in this process, closed with the block.
@@ -72,7 +74,7 @@ async def open_helix_embedded(
         path: the data directory, created when it is missing; None keeps everything in memory, for this block only.
         dimension: length of every embedding.
         timeout: seconds a request, and opening the directory, may take; None for no limit.
-        tenants: see HelixGraph.
+        tenants, indexed_properties: see HelixGraph.
         bootstrap: make the indexes that are missing; False leaves that, or ``rebuild_indexes``, to the caller.
 
     A directory is open in one place at a time: BackendError names the process that has it. Raises MissingExtensionError
@@ -81,13 +83,13 @@ async def open_helix_embedded(
     await _load_engine()
     if path is None:
         client = await _opened(InMemory(str(uuid.uuid4())), timeout)
-        async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
+        async with _graph(client, dimension, tenants, indexed_properties, timeout, bootstrap) as graph:
             yield graph
         return
     lock = await anyio.to_thread.run_sync(DirectoryLock.take, path)
     try:
         client = await _opened(Disk(root=str(lock.home), database=_DATABASE), timeout)
-        async with _graph(client, dimension, tenants, timeout, bootstrap) as graph:
+        async with _graph(client, dimension, tenants, indexed_properties, timeout, bootstrap) as graph:
             yield graph
     finally:
         lock.release()
@@ -115,10 +117,17 @@ async def _opened(source: InMemory | Disk, timeout: float | None) -> AsyncClient
 
 @asynccontextmanager
 async def _graph(
-    client: AsyncClient, dimension: int, tenants: bool, timeout: float | None, bootstrap: bool
+    client: AsyncClient,
+    dimension: int,
+    tenants: bool,
+    indexed_properties: Sequence[str],
+    timeout: float | None,
+    bootstrap: bool,
 ) -> AsyncIterator[HelixGraph]:
     try:
-        graph = HelixGraph(client, dimension=dimension, tenants=tenants, timeout=timeout)
+        graph = HelixGraph(
+            client, dimension=dimension, tenants=tenants, indexed_properties=indexed_properties, timeout=timeout
+        )
         if bootstrap:
             await graph.bootstrap()
         yield graph

@@ -2,13 +2,15 @@
 
 A node's own fields have fixed names; the host's properties are kept in one nested map, ``properties``, so that a property
 called namespace_id or embedding never touches the node's own, and replacing the map removes what the object no longer
-has. Times are integers, microseconds since 1970, because the engine's own DateTime keeps milliseconds only.
+has. Properties that the host wants indexed are kept a second time, as ``p_<name>``. Times are integers, microseconds
+since 1970, because the engine's own DateTime keeps milliseconds only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,6 +25,8 @@ __all__ = [
     "NODE_FIELDS",
     "UNSET_TIME",
     "filter_values",
+    "index_key",
+    "index_name",
     "index_words",
     "micros",
     "moment",
@@ -55,6 +59,7 @@ EDGE_FIELDS: Final = ("namespace_id", "note", "status", "role", "confidence", "e
 UNSET_TIME: Final = -(2**62)
 MAX_QUERY_TERMS: Final = 256
 
+_MAX_KEY_CHARS = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -110,6 +115,18 @@ def property_map(properties: Mapping[str, Any]) -> dict[str, str]:
 def filter_values(values: tuple[FilterValue, ...]) -> list[str]:
     """The kept forms that a property filter accepts."""
     return [text for value in values if (text := tagged(value)) is not None]
+
+
+def index_name(key: str) -> str:
+    """The node property that holds the ``index_key`` of an indexed property."""
+    return f"p_{_escaped(key)}"
+
+
+def index_key(kept: str | None) -> str:
+    """What an index holds of a kept value, "" of none: long ones by their digest, since an index takes 64 KB at most."""
+    if kept is None:
+        return ""
+    return kept if len(kept) <= _MAX_KEY_CHARS else f"h:{sha256(kept.encode()).hexdigest()}"
 
 
 def index_words(text: str) -> str:

@@ -34,7 +34,7 @@ from helixdb import (
 
 from brain_async.errors import InvalidValueError
 from brain_async.model.relation import Direction
-from helixgraph.properties import EDGE_FIELDS, LABEL, NODE_FIELDS
+from helixgraph.properties import EDGE_FIELDS, LABEL, NODE_FIELDS, index_name
 
 __all__ = [
     "MOST_ANY",
@@ -142,9 +142,9 @@ def _filtered(stream: Traversal, predicates: Sequence[Predicate]) -> Traversal:
 
 
 @lru_cache
-def ensure_nodes(*, embedded: bool, scoped: bool) -> Template:
-    """Upserts ``rows`` of ``rows.node_row``: all with an embedding, or all without."""
-    names = [*NODE_FIELDS, "embedding"] if embedded else list(NODE_FIELDS)
+def ensure_nodes(indexed: tuple[str, ...], *, embedded: bool, scoped: bool) -> Template:
+    """Upserts ``rows`` of ``rows.node_row``: all with an embedding, or all without. ``indexed`` as there."""
+    names = [*NODE_FIELDS, *map(index_name, indexed), *(["embedding"] if embedded else [])]
     known = g().n(NodeRef.var("known"))
     update = _set_all(known.where(_owned("namespace_id")) if scoped else known, names)
     body = (
@@ -220,7 +220,7 @@ def remove_edges(label: str, *, scoped: bool) -> Template:
 
 
 @lru_cache
-def remove_node(*, scoped: bool) -> Template:
+def remove_node(indexed: tuple[str, ...], *, scoped: bool) -> Template:
     """Removes up to 256 of a node's edges, then the node if it has none; to be repeated while ``left`` is not empty.
 
     More at once may exceed what the engine re-indexes in one write. Edges of other namespaces stay, and with them the bare
@@ -231,7 +231,11 @@ def remove_node(*, scoped: bool) -> Template:
     found = _node("object_id").where(_owned("namespace_id")) if scoped else _node("object_id")
     node = g().n(NodeRef.var("node"))
     bare = node
-    for name in ("embedding", *reversed(NODE_FIELDS)):  # the namespace last: an index by namespace needs it until then
+    for name in (
+        "embedding",
+        *map(index_name, indexed),
+        *reversed(NODE_FIELDS),
+    ):  # the namespace last: an index by namespace needs it until then
         bare = bare.remove_property(name)
     batch = (
         write_batch()
@@ -326,6 +330,18 @@ def _condition_types(conditions: Sequence[Condition]) -> dict[str, Any]:
     }
 
 
+def _satisfying(conditions: Sequence[Condition]) -> Traversal:
+    """The nodes that satisfy all conditions. One that few nodes satisfy is looked up, and the others are checked on those:
+    the engine would first collect all nodes of the namespace."""
+    few = next((c for c in conditions if c[1] == "any" and (c[0] == "object_id" or c[0].startswith("p_"))), None)
+    first = [few] if few is not None else conditions
+    rest = [c for c in conditions if c not in first]
+    found = g().n_with_label(LABEL)
+    if first:
+        found = g().n_with_label_where(LABEL, _all([_COMPARE[how](name, names) for name, how, names in first]))
+    return _filtered(found, [_COMPARE[how](name, names) for name, how, names in rest])
+
+
 @lru_cache(maxsize=1024)
 def node_search(channel: Channel, conditions: tuple[Condition, ...], *, within: bool, tenant: bool) -> Template:
     """The best ``limit`` nodes for ``query``, as ``hits`` of $id and score, and as ``rows`` those that satisfy the conditions.
@@ -343,7 +359,7 @@ def node_search(channel: Channel, conditions: tuple[Condition, ...], *, within: 
     )
     predicates = [_COMPARE[how](name, parameters) for name, how, parameters in conditions]
     if within:
-        source = g().n_with_label_where(LABEL, _all(predicates)) if predicates else g().n_with_label(LABEL)
+        source = _satisfying(conditions)
         hits = source.text_search_with(*arguments) if channel == "text" else source.vector_search_with(*arguments)
     elif channel == "text":
         hits = g().text_search_nodes_with(*arguments)

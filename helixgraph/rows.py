@@ -16,7 +16,17 @@ from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeMeta
 from brain_async.model.scope import Scope
 from brain_async.text import entity_index_text
-from helixgraph.properties import index_words, micros, moment, namespace_of, namespace_value, property_map
+from helixgraph.properties import (
+    index_key,
+    index_name,
+    index_words,
+    micros,
+    moment,
+    namespace_of,
+    namespace_value,
+    property_map,
+    tagged,
+)
 
 __all__ = [
     "Row",
@@ -35,8 +45,10 @@ Row = dict[str, Any]
 _MAX_KIND_BYTES = 60_000
 
 
-def node_row(obj: Object, dimension: int) -> Row:
+def node_row(obj: Object, dimension: int, indexed: Sequence[str] = ()) -> Row:
     """The parameters that make a node equal to ``obj``; without ``embedding`` when it has none, or one without a direction.
+
+    ``indexed`` names the host's properties that are indexed.
 
     Raises DimensionMismatchError, and InvalidValueError for an embedding that is not finite in single precision or a kind
     of more than 60,000 bytes, which the engine's index by kind could not take.
@@ -56,6 +68,7 @@ def node_row(obj: Object, dimension: int) -> Row:
         "position": obj.position,
         "created_at": micros(obj.created_at),
         "updated_at": micros(obj.updated_at),
+        **{index_name(name): index_key(tagged(obj.properties.get(name))) for name in indexed},
     }
     if obj.embedding is not None:
         if len(obj.embedding) != dimension:

@@ -7,9 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
-from brain_async.model.filters import Filters
+from brain_async.model.filters import Filters, PropertyFilter
 from brain_async.model.scope import Scope
-from helixgraph.properties import UNSET_TIME, filter_values, micros, namespace_value, property_path
+from helixgraph.properties import (
+    UNSET_TIME,
+    filter_values,
+    index_key,
+    index_name,
+    micros,
+    namespace_value,
+    property_path,
+)
 from helixgraph.queries import MOST_ANY, Comparison, Condition, padded
 
 __all__ = ["Restriction", "Row", "best", "restriction"]
@@ -44,13 +52,13 @@ class Restriction(msgspec.Struct, frozen=True):
             row.get(column) in values for column, values in self.members.items()
         )
 
-    def names(self, *columns: str) -> bool:
-        """Whether a condition is about one of ``columns``."""
-        return any(name.partition(".")[0] in columns for name, _, _ in self.conditions)
+    def names(self, *starts: str) -> bool:
+        """Whether a condition is about a property whose name starts so."""
+        return any(name.startswith(starts) for name, _, _ in self.conditions)
 
 
-def restriction(scope: Scope, filters: Filters) -> Restriction | None:
-    """What ``scope`` and ``filters`` let through; None when that is nothing."""
+def restriction(scope: Scope, filters: Filters, indexed: Sequence[str] = ()) -> Restriction | None:
+    """What ``scope`` and ``filters`` let through; None when that is nothing. ``indexed`` properties have an index."""
     conditions: list[Condition] = []
     parameters: dict[str, Any] = {}
     members: dict[str, frozenset[str]] = {}
@@ -67,14 +75,14 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
         ("kind", filters.own_kinds),
         ("title", filters.titles),
         ("object_id", None if filters.scope_ids is None else [str(scope_id) for scope_id in filters.scope_ids]),
-        *((property_path(wanted.key), filter_values(wanted.values)) for wanted in filters.properties),
+        *(_property(wanted, indexed) for wanted in filters.properties),
     ]
     for name, values in lists:
         if values is None:
             continue
         if not values:
             return None
-        if len(values) <= (MOST_ANY if name in _INDEXED else 1):
+        if len(values) <= (MOST_ANY if name in _INDEXED or name.startswith("p_") else 1):
             add(name, "any", *padded(values))
         elif len(values) <= _LONG_LIST or name not in _COLUMNS:
             add(name, "in", list(values))
@@ -91,6 +99,13 @@ def restriction(scope: Scope, filters: Filters) -> Restriction | None:
             add(name, "gt", UNSET_TIME)
     excluded = frozenset(str(excluded_id) for excluded_id in filters.exclude_ids)
     return Restriction(tuple(conditions), parameters, members, excluded)
+
+
+def _property(wanted: PropertyFilter, indexed: Sequence[str]) -> tuple[str, list[str]]:
+    values = filter_values(wanted.values)
+    if wanted.key in indexed:
+        return index_name(wanted.key), [index_key(value) for value in values]
+    return property_path(wanted.key), values
 
 
 async def best(

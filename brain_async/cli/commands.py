@@ -95,7 +95,7 @@ def ingest(
         list[Path], typer.Argument(metavar="PATH...", help="Files, and folders of files.", readable=False)
     ],
     prune: Annotated[
-        bool, typer.Option("--prune", help="Delete documents whose file is gone from these folders, which exist.")
+        bool, typer.Option("--prune", help="Delete the documents below these folders whose file is gone.")
     ] = False,
     home: Home = None,
     namespace: Annotated[

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from brain_async.adapters.postgres.describe import StoreDescription
+from brain_async.cli.error_lines import error_line
 from brain_async.cli.home import is_home
 from brain_async.cli.report import Check
 from brain_async.errors import BrainError
@@ -88,7 +89,7 @@ async def diagnose(home: Path) -> Diagnosis:
         if found.exists:
             await _open(found)
     except BrainError as error:
-        found.problems.append(" ".join(str(error).split()))
+        found.problems.append(error_line(error))
     except ImportError as error:
         found.problems.append(f"{error.name} cannot be imported: {error}")
     return found

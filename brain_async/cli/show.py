@@ -115,13 +115,12 @@ def show_ingest(done: Ingest) -> None:
         if number or word == "unchanged"
     ]
     console.print(Text.assemble("documents: ", (", ".join(counts), "bold")))
-    console.print(
-        Text(
-            f"{done.written} objects written, {done.removed} removed · {done.linked} links written, {done.unlinked} removed"
-            f" · {done.seconds:.1f} s",
-            style="dim",
-        )
-    )
+    pieces = [
+        f"{done.written} objects written, {done.removed} removed",
+        f"{done.linked} links written, {done.unlinked} removed",
+        f"{done.seconds:.1f} s",
+    ]
+    console.print(Text("\n".join(packed_lines(pieces, " · ", console.width)), style="dim"))
     console.print(Text(f"in {done.home}", style="dim"), soft_wrap=True)
     for folder in done.empty:
         nothing = f"nothing to ingest in {path_text(folder)}: no {', '.join(MEDIA_TYPES)} file"
@@ -147,8 +146,9 @@ def show_demo(demo: Demo) -> None:
             (" (as the last run left them)" if demo.reused else "", "dim"),
         )
     )
-    phases = "  ".join(f"{phase} {seconds:.2f} s" for phase, seconds in demo.seconds.items() if phase != "total")
-    console.print(Text(f"{phases}  ·  lexical backend: {demo.lexical_backend}", style="dim"))
+    phases = [f"{phase} {seconds:.2f} s" for phase, seconds in demo.seconds.items() if phase != "total"]
+    pieces = [*phases, f"lexical backend: {demo.lexical_backend}"]
+    console.print(Text("\n".join(packed_lines(pieces, " · ", console.width)), style="dim"))
     _show_problems(console, demo.problems)
     for number, answer in enumerate(demo.answers, start=1):
         console.print()

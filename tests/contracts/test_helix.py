@@ -15,7 +15,7 @@ from brain_async.testing import GRAPH_CHECKS
 from helixgraph import HelixGraph, open_helix, open_helix_embedded
 from tests.helix_double import Envelope, HelixDouble
 
-_BACKENDS = ("memory", "memory with tenants", "disk", "disk with tenants", "code and message", "text")
+_BACKENDS = ("memory", "memory with tenants", "disk", "disk with tenants and an index", "code and message", "text")
 _ENVELOPES: dict[str, Envelope] = {"code and message": "code and message", "text": "text"}
 
 
@@ -36,8 +36,13 @@ async def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
             yield await stack.enter_async_context(open_helix("http://double", dimension=8, transport=transport))
         else:
             home: Path | None = tmp_path_factory.mktemp("helix") if "disk" in request.param else None
-            tenants = "tenants" in request.param
-            yield await stack.enter_async_context(open_helix_embedded(home, dimension=8, tenants=tenants))
+            opened = open_helix_embedded(
+                home,
+                dimension=8,
+                tenants="tenants" in request.param,
+                indexed_properties=("n", "city") if "index" in request.param else (),
+            )
+            yield await stack.enter_async_context(opened)
 
 
 @pytest.mark.parametrize("check", GRAPH_CHECKS, ids=lambda check: check.__name__)

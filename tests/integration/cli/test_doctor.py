@@ -55,6 +55,24 @@ def test_no_home_is_well(folder: Path) -> None:
     assert "there is no knowledge base in /etc yet" in brain("doctor", home=Path("/etc")).stdout
 
 
+def test_a_server_that_does_not_start_is_one_sentence(folder: Path) -> None:
+    home = folder / "home"
+    (folder / "docs").mkdir()
+    (folder / "docs" / "a.md").write_text("# A\n\nText.\n")
+    assert brain("ingest", folder / "docs", home=home).returncode == 0
+    (control,) = home.glob("postgres/global/pg_control")
+    control.write_bytes(b"\x01" * control.stat().st_size)
+    told = brain("search", "x", home=home)
+    assert told.returncode == 1
+    assert told.stderr.startswith(f"error: PostgreSQL in {home / 'postgres'} did not start: ")
+    assert "; its log says: FATAL: " in told.stderr
+    assert told.stderr.count("\n") == 1
+    assert len(told.stderr) < 300
+    doctor = brain("doctor", home=home)
+    assert doctor.returncode == 1
+    assert f"✗ {told.stderr.removeprefix('error: ')}" in doctor.stdout
+
+
 def run_without(*modules: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """The command where ``modules`` are not installed."""
     code = (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
 import anyio
+import asyncpg
 import msgspec
 import pytest
 
@@ -21,19 +22,37 @@ from brain_async import (
     Object,
     Session,
 )
+from brain_async.adapters.memory import MemoryStore
+from brain_async.adapters.postgres import open_postgres
 from brain_async.model.filters import Filters
-from tests.integration.engine.conftest import backend, engine_world, postgres_store
-from tests.integration.engine.world import DualWorld, FaultyGraph, World, down, hang, put_titled
-
-__all__ = ["backend", "engine_world", "postgres_store"]
+from tests.integration.engine.world import DIMENSION, DualWorld, FaultyGraph, Store, down, hang, put_titled
 
 SHORT = EngineConfig(graph_timeout=0.05)
 EQUAL = Drift(compared=True)
 
 
+@pytest.fixture(scope="module", params=["memory", "pg_textsearch", "portable"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    """One store for all tests of a backend: they use namespaces of their own."""
+    if request.param == "memory":
+        yield MemoryStore(dimension=DIMENSION)
+        return
+    dsn, schema = request.getfixturevalue("postgres_dsn"), f"dual_{request.param}"
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(f"drop schema if exists {schema} cascade; create schema {schema}")
+        async with open_postgres(
+            dsn, dimension=DIMENSION, lexical=request.param, search_path=f"{schema}, public"
+        ) as opened:
+            yield opened
+        await connection.execute(f"drop schema {schema} cascade")
+    finally:
+        await connection.close()
+
+
 @pytest.fixture
-def world(engine_world: World) -> DualWorld:
-    return DualWorld(engine_world.store)
+def world(store: Store) -> DualWorld:
+    return DualWorld(store)
 
 
 class State(msgspec.Struct, frozen=True):

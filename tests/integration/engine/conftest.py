@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -27,10 +26,10 @@ async def postgres_store(backend: tuple[str, str]) -> AsyncIterator[PostgresStor
     if lexical == "memory":
         yield None
         return
-    schema = f"engine_{lexical}_{uuid4().hex[:8]}"
+    schema = f"engine_{lexical}"
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute(f"create schema {schema}")
+        await connection.execute(f"drop schema if exists {schema} cascade; create schema {schema}")
         async with open_postgres(
             dsn,
             dimension=DIMENSION,

@@ -13,7 +13,6 @@ from brain_async.testing.subjects import direction, fresh_scope, new_parent
 from helixgraph import open_helix
 from tests.helix_double import HelixDouble
 
-
 _ONE_WRITE = 3  # it collides with the engine's own upkeep of the indexes now and then, and is repeated
 
 

@@ -59,6 +59,7 @@ from brain_async.errors import (
     UnavailableError,
     WritesUnsupportedError,
 )
+from brain_async.model.drift import Drift, ReconcileFailure, ReconcileReport
 from brain_async.model.kind import FieldSpec, FieldType, FilterUsage, KindSchema, KindSpec
 from brain_async.model.object import Object
 from brain_async.model.relation import (
@@ -100,6 +101,7 @@ from brain_async.model.results import (
 )
 from brain_async.model.scope import Scope
 from brain_async.model.sorting import sort_rich_objects
+from brain_async.reconciler import Reconciler
 from brain_async.session import SearchContext, Session
 from brain_async.text import entity_index_text, index_text, index_text_with_parent
 
@@ -113,6 +115,7 @@ __all__ = [
     "ClosedError",
     "DegradeMode",
     "DimensionMismatchError",
+    "Drift",
     "Edge",
     "EdgeMeta",
     "EdgeSearchUnavailableError",
@@ -172,6 +175,9 @@ __all__ = [
     "QueryRequiredError",
     "RecipeNameRequiredError",
     "RecipeNotFoundError",
+    "ReconcileFailure",
+    "ReconcileReport",
+    "Reconciler",
     "Relation",
     "RerankerError",
     "ResultSet",

@@ -11,10 +11,19 @@ import msgspec
 
 from brain_async.errors import InvalidInputError
 
-__all__ = ["DENSE_CHANNELS", "GRAPH_CHANNELS", "ChannelName", "EngineConfig", "FusionMethod", "FusionWeights"]
+__all__ = [
+    "DENSE_CHANNELS",
+    "GRAPH_CHANNELS",
+    "ChannelName",
+    "EngineConfig",
+    "FusionMethod",
+    "FusionWeights",
+    "GraphWrites",
+]
 
 ChannelName = Literal["lexical", "trigram", "vector", "graph_text", "graph_vector"]
 FusionMethod = Literal["relative", "rrf"]
+GraphWrites = Literal["strict", "eventual"]
 
 DENSE_CHANNELS = frozenset[ChannelName]({"vector", "graph_vector"})
 """Those that need the query's embedding."""
@@ -56,7 +65,8 @@ class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
 class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine retrieves. Integer knobs of zero or below fall back to their default.
 
-    Raises InvalidInputError for a value of another type, an unknown fusion or channel, or a timeout that is not above 0.
+    Raises InvalidInputError for a value of another type, an unknown fusion, channel or way of graph writes, or a timeout that
+    is not above 0.
 
     Attributes:
         candidate_k: candidates asked of each channel.
@@ -80,6 +90,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
         rerank_timeout: deadline of reranking a page, in seconds.
         graph_timeout: deadline of one graph write, in seconds.
+        graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
+            ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
+            and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
     """
@@ -107,6 +120,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     embed_batch_timeout: float = 300.0
     rerank_timeout: float = 30.0
     graph_timeout: float = 30.0
+    graph_writes: GraphWrites = "strict"
     require_namespace: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -125,6 +139,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
                 raise _wrong(field.name, "a number", value)
         if self.fusion not in get_args(FusionMethod):
             raise _wrong("fusion", f"one of {', '.join(get_args(FusionMethod))}", self.fusion)
+        if self.graph_writes not in get_args(GraphWrites):
+            raise _wrong("graph_writes", f"one of {', '.join(get_args(GraphWrites))}", self.graph_writes)
         if unknown := [name for name in self.search_channels if name not in get_args(ChannelName)]:
             raise _wrong("search_channels", f"some of {', '.join(get_args(ChannelName))}", unknown[0])
 

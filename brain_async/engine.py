@@ -8,6 +8,7 @@ from uuid import UUID
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
 from brain_async.errors import InvalidInputError, RecipeNameRequiredError, StoreRequiredError
+from brain_async.model.drift import Drift, ReconcileReport
 from brain_async.model.kind import KindSchema, KindSpec
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeMeta
@@ -28,8 +29,8 @@ from brain_async.ops import (
     find_objects,
     kinds,
     link,
-    project,
     read,
+    reconcile,
     resume,
     search,
     write,
@@ -74,7 +75,7 @@ class Engine:
             raise StoreRequiredError("an Engine needs a store")
         self._deps = Deps(
             store=store,
-            can=Capabilities.of(store, graph),
+            can=Capabilities.of(store, graph, ledger),
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
@@ -222,7 +223,8 @@ class Engine:
 
         Fills id, namespace, created_at (kept from the first put) and updated_at (always now). With an embedder the
         vector is made here; an embedder failure stores nothing. Raises InvalidInputError's subclasses before any write;
-        GraphEnsureError when the object is stored and its graph node is not.
+        GraphEnsureError when the object is stored and its graph node is not: a repeated put heals it, and so does
+        ``reconcile``. With ``EngineConfig.graph_writes="eventual"`` that is no error, and left to ``reconcile``.
         """
         return await write.put(self._deps, scope, obj)
 
@@ -239,7 +241,8 @@ class Engine:
     async def soft_delete(self, scope: Scope, object_id: UUID | None) -> None:
         """Hide an object, its graph node and its edges. Its parts stay readable by id but are not found any more.
 
-        Raises ObjectNotFoundError, GraphRemoveError (the object is then untouched).
+        Raises ObjectNotFoundError, GraphRemoveError (the object is then untouched; whether its node is gone shows after
+        ``reconcile``). With ``graph_writes="eventual"`` the object goes first, and a failing graph is no error.
         """
         await write.soft_delete(self._deps, scope, object_id)
 
@@ -249,7 +252,8 @@ class Engine:
         """Link two first-class objects of one namespace; linking again replaces the metadata and keeps created_at.
 
         Labels are trimmed and lower-cased. With a ledger the link is recorded there first, so a failing graph raises
-        but loses nothing. Raises GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError.
+        but loses nothing, and ``reconcile`` adds the edge (``graph_writes="eventual"`` does not raise). Raises
+        GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError.
         """
         return await link.link(self._deps, scope, from_id, to_id, relation_type, meta)
 
@@ -270,11 +274,36 @@ class Engine:
     async def project(
         self, scope: Scope = Scope(), *, progress: Callable[[int, int], object] | None = None
     ) -> tuple[int, int]:
-        """Fill the graph from the store's first-class objects and the ledger's edges: (nodes, edges) written.
+        """Fill an empty graph from the store's first-class objects and the ledger's edges: (nodes, edges) written.
 
-        ``progress`` is called with both, so far, after each batch. Raises GraphWriterRequiredError.
+        For a graph that nothing else writes to meanwhile, such as a new MemoryGraph; it removes nothing. What the outbox
+        says of what was written is settled, and the rest of it delivered. ``progress`` is called with both numbers, so far,
+        after each batch. Raises GraphWriterRequiredError; a failing graph raises.
         """
-        return await project.project(self._deps, scope, progress)
+        return await reconcile.project(self._deps, scope, progress)
+
+    # Looking after the graph
+
+    async def reconcile(
+        self, scope: Scope = Scope(), *, full: bool = False, progress: Callable[[int, int], object] | None = None
+    ) -> ReconcileReport:
+        """Tell the graph what the outbox says it still has to be told.
+
+        With ``full``, also compare the graph with store and ledger by id and version, a page at a time, and repair every
+        node and edge that is missing, stale or should not be there. A graph that cannot be scanned (GraphScanner) is told
+        of everything there is instead, which finds no orphans. Safe to repeat, to interrupt, beside live writes and beside
+        another reconcile. What fails is in the report and stays in the outbox.
+
+        Args:
+            progress: called with (nodes, edges) the graph was told of so far.
+
+        Raises GraphWriterRequiredError; a failing store, ledger or graph scan raises.
+        """
+        return await reconcile.reconcile(self._deps, scope, full=full, progress=progress)
+
+    async def drift(self, scope: Scope = Scope()) -> Drift:
+        """How far the graph is from store and ledger: counts, nothing is repaired. A failing backend raises."""
+        return await reconcile.drift(self._deps, scope)
 
     # Kinds
 

@@ -423,7 +423,7 @@ class RerankerError(BackendError):
 
 
 class GraphEnsureError(BackendError):
-    """Raised when the object was stored and its graph node could not be. Repeating the put heals it."""
+    """Raised when the object was stored and its graph node could not be. Repeating the put heals it, as does reconcile."""
 
     code = "graph_ensure"
 

@@ -68,6 +68,11 @@ class Span:
         """Note how many items the verb returns."""
         self._items = items
 
+    def degrade(self, what: str) -> None:
+        """Note that the verb did without ``what``."""
+        if what not in self._degraded:
+            self._degraded = (*self._degraded, what)
+
     def page(self, page: SearchPage) -> SearchPage:
         """Note what ``page`` holds and lost, and return it."""
         self._items = len(page.objects)

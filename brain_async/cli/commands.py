@@ -287,6 +287,28 @@ def doctor(home: Home = None, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
+@app.command(rich_help_panel="Look after")
+def reconcile(
+    full: Annotated[bool, typer.Option("--full", help="Compare everything, and repair what differs.")] = False,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Tell the graph what it still has to be told of objects and links."""
+    from brain_async.cli.progress import show_phases
+    from brain_async.cli.reconcile import reconcile_report, run_reconcile
+
+    with show_phases() as phases:
+        done = _run(run_reconcile(_folder(home, default_home()), phases, full=full))
+    if as_json:
+        _write(reconcile_report(done))
+    else:
+        from brain_async.cli.show import show_reconcile
+
+        show_reconcile(done)
+    if not (done.ok and done.after.is_zero):
+        raise typer.Exit(1)
+
+
 def _folder(given: Path | None, default: Path) -> Path:
     return given.expanduser() if given is not None else default
 

@@ -16,6 +16,7 @@ from brain_async.cli.error_lines import error_line
 from brain_async.cli.home import is_home
 from brain_async.cli.report import Check
 from brain_async.errors import BrainError
+from brain_async.model.drift import Drift
 
 __all__ = ["Diagnosis", "PackageState", "diagnose", "doctor_report"]
 
@@ -39,7 +40,8 @@ class Diagnosis(msgspec.Struct, kw_only=True):
     Attributes:
         exists: whether there is a knowledge base in ``home``; where there is none, nothing below is known.
         store: None also when it could not be opened: ``problems`` then say why.
-        graph_nodes, graph_edges: what the graph holds after it was filled from the store and the recorded links.
+        graph_nodes, graph_edges: what the graph holds.
+        drift: how it differs from the store and the recorded links.
         problems: what is wrong, each with what to do about it.
     """
 
@@ -53,6 +55,7 @@ class Diagnosis(msgspec.Struct, kw_only=True):
     dimension: int = 0
     graph_nodes: int = 0
     graph_edges: int = 0
+    drift: Drift | None = None
     open_seconds: float = 0.0
     problems: list[str] = msgspec.field(default_factory=list)
 
@@ -99,7 +102,9 @@ async def _open(found: Diagnosis) -> None:
     async with open_local(found.home) as engine:
         found.open_seconds = time.perf_counter() - began
         found.store = store = await engine.store.describe()
-        found.graph_nodes, found.graph_edges = await engine.project()
+        found.drift = drift = await engine.drift()
+    found.graph_nodes = store.parents - drift.missing_nodes + drift.orphan_nodes
+    found.graph_edges = store.edges - drift.missing_edges + drift.orphan_edges
     broken = [name for name, index in store.indexes.items() if not index.valid]
     if broken:
         found.problems.append(f"indexes that searches cannot use: {', '.join(broken)}; run: reindex index NAME")
@@ -109,16 +114,11 @@ async def _open(found: Diagnosis) -> None:
         found.problems.append(
             f"the data holds embeddings of {store.dimension} dimensions, and {found.embedder} makes {found.dimension}"
         )
-    if not _is_in_step(found):
+    if not drift.is_zero:
         found.problems.append(
-            f"the graph has {found.graph_nodes} nodes and {found.graph_edges} edges, the store {store.parents} parents "
-            f"and {store.edges} edges: another process is writing, or run Engine.project()"
+            f"the graph has still to be told of {drift.pending} writes and differs in {drift.differences} nodes and edges:"
+            " another process is writing, or run: brain reconcile --full"
         )
-
-
-def _is_in_step(found: Diagnosis) -> bool:
-    store = found.store
-    return store is None or (found.graph_nodes, found.graph_edges) == (store.parents, store.edges)
 
 
 def _packages() -> list[PackageState]:
@@ -152,11 +152,11 @@ def doctor_report(found: Diagnosis) -> dict[str, Any]:
         Check("packages_missing", len(missing), "0", not missing),
         Check("problems", len(found.problems), "0", not found.problems),
     ]
-    if found.store is not None:
-        graph = [found.graph_nodes, found.graph_edges]
+    if found.store is not None and found.drift is not None:
+        drift = [found.drift.pending, found.drift.differences]
         checks += [
             Check("lexical_state", found.store.lexical_state, "ready", found.store.lexical_state == "ready"),
-            Check("graph_in_step", graph, str([found.store.parents, found.store.edges]), _is_in_step(found)),
+            Check("graph_in_step", drift, "[0, 0]", found.drift.is_zero),
         ]
     return {
         "command": "doctor",

@@ -21,10 +21,11 @@ from brain_async.cli.pages import explain_tables, hit_rows, link_rows, page_foot
 from brain_async.cli.paths import path_text
 from brain_async.cli.sync import Problem
 from brain_async.cli.text import Highlighter, harmless, one_line, packed_lines
+from brain_async.model.drift import ReconcileReport
 from brain_async.model.object import Object
 from brain_async.model.results import LinkHit, RichObject, SearchPage
 
-__all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page"]
+__all__ = ["show_demo", "show_diagnosis", "show_ingest", "show_links", "show_object", "show_page", "show_reconcile"]
 
 _WIDEST = 110
 _FACT_CHARS = 11
@@ -175,6 +176,22 @@ def _show_answer(console: Console, number: int, answer: Answer) -> None:
     console.print(page_footer(answer.page, answer.seconds, width=console.width))
 
 
+def show_reconcile(done: ReconcileReport) -> None:
+    """What reconcile did."""
+    console = _console()
+    before = f"{done.before.pending} pending" + (f", {done.before.differences} differences" if done.full else "")
+    console.print(Text(f"before: {before}"))
+    console.print(Text(f"the graph was told of {done.nodes} nodes and {done.edges} edges in {done.seconds:.2f} s"))
+    for failure in done.failures:
+        console.print(Text.assemble(("✗ ", "red"), harmless(f"{failure.object_id or failure.edge}: {failure.message}")))
+    if done.ok and done.after.is_zero:
+        told = "equals store and links" if done.after.compared else "has been told everything"
+        console.print(Text.assemble(("✓ ", "green"), f"the graph {told}"))
+    else:
+        left = f"{done.after.pending} pending, {done.after.differences} differences left"
+        console.print(Text.assemble(("✗ ", "red"), f"{left}: run it again once the graph works"))
+
+
 def show_diagnosis(found: Diagnosis) -> None:
     """What doctor found."""
     console = _console()
@@ -240,9 +257,16 @@ def _facts(found: Diagnosis, width: int) -> list[tuple[str, RenderableType]]:
         ("unused", versions(unused)),
         ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
         ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
-        ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges"),
+        ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges" + _drift(found)),
         ("indexes", indexes),
     ]
+
+
+def _drift(found: Diagnosis) -> str:
+    drift = found.drift
+    if drift is None or drift.is_zero:
+        return ", in step"
+    return f", {drift.pending} writes pending, {drift.differences} differences"
 
 
 def _show_list(console: Console, title: str, rows: Sequence[tuple[str, str]]) -> None:

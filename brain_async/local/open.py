@@ -62,6 +62,8 @@ async def open_local(
 
     Given ``kinds`` are applied; without any, those the store keeps are loaded. ``embedder`` replaces the local one; its
     dimension must be that of the data already there. The graph is filled from the store and the recorded links.
+    It is private to the process and complete once opened, so any process may settle what the shared outbox holds; what other
+    processes write after that shows at the next opening, or after ``engine.reconcile(full=True)``.
     Raises MissingExtensionError when the ``local`` extra is not installed, LocalServerError, DimensionMismatchError.
     """
     async with AsyncExitStack() as stack:

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from brain_async.model.object import NIL_UUID, Object, Properties
-from brain_async.model.relation import Edge, EdgeMeta, Relation
+from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, Relation
 
 __all__ = [
     "ChannelOutcome",
@@ -201,10 +201,14 @@ class PutFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PutManyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What put_many did: the stored objects in input order (without embeddings), and what failed and why."""
+    """What put_many did: the stored objects in input order (without embeddings), and what failed and why.
+
+    ``waiting`` are the ids of stored objects that the graph will hear of by reconcile (``graph_writes="eventual"`` only).
+    """
 
     objects: tuple[Object, ...] = ()
     failures: tuple[PutFailure, ...] = ()
+    waiting: tuple[UUID, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -223,10 +227,14 @@ class LinkFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkManyResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What link_many did: the edges linked, in input order, and what failed and why."""
+    """What link_many did: the edges linked, in input order, and what failed and why.
+
+    ``waiting`` are the keys of recorded edges that the graph will hear of by reconcile (``graph_writes="eventual"`` only).
+    """
 
     edges: tuple[Edge, ...] = ()
     failures: tuple[LinkFailure, ...] = ()
+    waiting: tuple[EdgeKey, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -12,16 +12,22 @@ import msgspec
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
-from brain_async.errors import NamespaceRequiredError, UnavailableError, WritesUnsupportedError
+from brain_async.errors import (
+    GraphWriterRequiredError,
+    NamespaceRequiredError,
+    UnavailableError,
+    WritesUnsupportedError,
+)
 from brain_async.model.filters import Filters
 from brain_async.model.requests import ExpandRecipe, SearchRequest
 from brain_async.model.results import RichObject
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_ids
-from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
@@ -32,7 +38,7 @@ __all__ = ["Capabilities", "Deps", "corpus_filters", "raise_fatal", "text_channe
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The optional abilities of store and graph, asked once."""
+    """The optional abilities of store, graph and ledger, asked once."""
 
     writer: ObjectWriter | None
     searcher: PartSearcher | None
@@ -42,10 +48,13 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     graph_writer: GraphWriter | None
     object_search: GraphObjectSearcher | None
     edge_search: GraphEdgeSearcher | None
+    scanner: GraphScanner | None
+    node_outbox: NodeOutbox | None
+    edge_outbox: EdgeOutbox | None
 
     @classmethod
-    def of(cls, store: ObjectReader, graph: object | None) -> Capabilities:
-        """What ``store`` and ``graph`` can do. An object search that is not ready counts as absent."""
+    def of(cls, store: ObjectReader, graph: object | None, ledger: EdgeLedger | None = None) -> Capabilities:
+        """What each can do. An object search that is not ready counts as absent."""
         object_search = graph if isinstance(graph, GraphObjectSearcher) and graph.object_search_ready else None
         return cls(
             writer=store if isinstance(store, ObjectWriter) else None,
@@ -56,6 +65,9 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             graph_writer=graph if isinstance(graph, GraphWriter) else None,
             object_search=object_search,
             edge_search=graph if isinstance(graph, GraphEdgeSearcher) else None,
+            scanner=graph if isinstance(graph, GraphScanner) else None,
+            node_outbox=store.graph_outbox if isinstance(store, KeepsNodeOutbox) else None,
+            edge_outbox=ledger.graph_outbox if isinstance(ledger, KeepsEdgeOutbox) else None,
         )
 
 
@@ -116,6 +128,23 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         if self.can.writer is None:
             raise WritesUnsupportedError("the store does not support object writes")
         return self.can.writer
+
+    @property
+    def graph_writer(self) -> GraphWriter:
+        """The graph's writer. Raises GraphWriterRequiredError."""
+        if self.can.graph_writer is None:
+            raise GraphWriterRequiredError("a graph that can write is required")
+        return self.can.graph_writer
+
+    @property
+    def nodes_may_wait(self) -> bool:
+        """Whether a node that cannot be written now is left to the outbox, without an error."""
+        return self.config.graph_writes == "eventual" and self.can.node_outbox is not None
+
+    @property
+    def edges_may_wait(self) -> bool:
+        """Whether an edge that cannot be written now is left to the outbox, without an error."""
+        return self.config.graph_writes == "eventual" and self.can.edge_outbox is not None
 
 
 def corpus_filters(deps: Deps, request: SearchRequest) -> Filters:

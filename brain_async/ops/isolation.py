@@ -28,12 +28,16 @@ D = TypeVar("D", bound=Failable)
 
 
 class Draft(msgspec.Struct):
-    """One object on its way through a write; ``error`` is what stopped it, ``stored`` whether the store holds it."""
+    """One object on its way through a write.
+
+    ``error`` is what stopped it, ``stored`` whether the store holds it, ``waiting`` whether its node is left to the outbox.
+    """
 
     index: int
     object: Object
     error: BrainError | None = None
     stored: bool = False
+    waiting: bool = False
 
 
 class Isolation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
@@ -10,7 +11,6 @@ import msgspec
 from brain_async.catalog.values import check_edge_meta, check_relation_type
 from brain_async.errors import (
     BrainError,
-    GraphWriterRequiredError,
     InvalidInputError,
     LinkArgumentsError,
     LinkNotFirstClassError,
@@ -22,13 +22,15 @@ from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, canonical_relati
 from brain_async.model.results import LinkFailure, LinkManyResult
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, checked_list
+from brain_async.ops.delivery import deliver_edges, push_edges, remove_edges
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Isolation
-from brain_async.ports.graph import GraphWriter
 from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
 
 __all__ = ["link", "link_many", "unlink"]
+
+logger = logging.getLogger("brain_async")
 
 LINK_BATCH = 500
 
@@ -39,7 +41,7 @@ async def link(
     """See ``Engine.link``."""
     async with deps.span("link") as span:
         deps.check_scope(scope)
-        writer = _writer(deps)
+        _ = deps.graph_writer
         key = _key(from_id, to_id, relation_type)
         meta = check_edge_meta(checked(meta, EdgeMeta, "meta"))
         loaded = {obj.key: obj for obj in await deps.store.get_many(scope, [key.from_id, key.to_id])}
@@ -48,25 +50,35 @@ async def link(
             edge = (
                 await within(deps.config.graph_timeout, "the edge ledger", deps.ledger.record_edges(scope, [edge]))
             )[0]
-        await within(deps.config.graph_timeout, "the graph", writer.add_edges(scope, [edge]))
+        try:
+            await push_edges(deps, scope, [edge])
+        except BrainError as error:
+            if not deps.edges_may_wait:
+                raise
+            _later("link", error)
+            span.degrade("graph")
         span.returned(1)
         return edge
 
 
 class _EdgeDraft(msgspec.Struct):
-    """One edge on its way; ``error`` is what stopped it, ``recorded`` whether the ledger holds it."""
+    """One edge on its way.
+
+    ``error`` is what stopped it, ``recorded`` whether the ledger holds it, ``waiting`` whether the graph is left to the outbox.
+    """
 
     index: int
     edge: Edge
     error: BrainError | None = None
     recorded: bool = False
+    waiting: bool = False
 
 
 async def link_many(deps: Deps, scope: Scope, edges: Sequence[Edge], progress: Progress | None) -> LinkManyResult:
     """See ``Engine.link_many``."""
     async with deps.span("link_many") as span:
         deps.check_scope(scope)
-        writer = _writer(deps)
+        _ = deps.graph_writer
         drafts = [_draft(scope, index, edge) for index, edge in enumerate(checked_list(edges, "edges"))]
 
         async def record(batch: Sequence[_EdgeDraft]) -> None:
@@ -77,41 +89,70 @@ async def link_many(deps: Deps, scope: Scope, edges: Sequence[Edge], progress: P
                     draft.edge, draft.recorded = edge, True
 
         async def add(batch: Sequence[_EdgeDraft]) -> None:
-            call = writer.add_edges(scope, [draft.edge for draft in batch])
-            await within(deps.config.graph_timeout, "the graph", call)
+            await push_edges(deps, scope, [draft.edge for draft in batch])
 
         recording, adding = Isolation(), Isolation()
         for start in range(0, len(drafts), LINK_BATCH):
             batch = drafts[start : start + LINK_BATCH]
             await _load_ends(deps, scope, [draft for draft in batch if draft.error is None])
             await recording.run([draft for draft in batch if draft.error is None], record)
-            await adding.run([draft for draft in batch if draft.error is None], add)
+            recorded = [draft for draft in batch if draft.error is None]
+            await adding.run(recorded, add)
+            if deps.edges_may_wait:
+                _leave_to_outbox(recorded)
             if progress is not None:
                 progress(start + len(batch), len(drafts))
         result = LinkManyResult(
             edges=tuple(draft.edge for draft in drafts if draft.error is None),
             failures=tuple(_failure(draft, draft.error) for draft in drafts if draft.error is not None),
+            waiting=tuple(draft.edge.key for draft in drafts if draft.waiting),
         )
+        if result.waiting:
+            span.degrade("graph")
         span.returned(len(result.edges))
         return result
 
 
 async def unlink(deps: Deps, scope: Scope, from_id: UUID | None, to_id: UUID | None, relation_type: str) -> None:
     """See ``Engine.unlink``."""
-    async with deps.span("unlink"):
+    async with deps.span("unlink") as span:
         deps.check_scope(scope)
-        writer = _writer(deps)
+        _ = deps.graph_writer
         key = _key(from_id, to_id, relation_type)
         if deps.ledger is not None:
             removal = deps.ledger.remove_edges(scope, [key], at=deps.now())
             await within(deps.config.graph_timeout, "the edge ledger", removal)
-        await within(deps.config.graph_timeout, "the graph", writer.remove_edges(scope, [key]))
+        try:
+            await _push_removal(deps, scope, key)
+        except BrainError as error:
+            if not deps.edges_may_wait:
+                raise
+            _later("unlink", error)
+            span.degrade("graph")
 
 
-def _writer(deps: Deps) -> GraphWriter:
-    if deps.can.graph_writer is None:
-        raise GraphWriterRequiredError("a graph that can write is required for link and unlink")
-    return deps.can.graph_writer
+async def _push_removal(deps: Deps, scope: Scope, key: EdgeKey) -> None:
+    """Remove an edge from the graph, also one that the ledger never held."""
+    outbox = deps.can.edge_outbox
+    if outbox is None:
+        await remove_edges(deps, scope, [key])
+        return
+    entries = await outbox.pending_for(scope, [key])
+    if not entries:
+        await outbox.reopen(scope, [key])
+        entries = await outbox.pending_for(scope, [key])
+    await deliver_edges(deps, scope, outbox, entries)
+
+
+def _leave_to_outbox(drafts: Sequence[_EdgeDraft]) -> None:
+    for draft in drafts:
+        if draft.error is not None:
+            _later("link_many", draft.error)
+            draft.error, draft.waiting = None, True
+
+
+def _later(operation: str, error: BrainError) -> None:
+    logger.warning("%s: the graph is told later, by reconcile: %s", operation, error)
 
 
 def _key(from_id: UUID | None, to_id: UUID | None, relation_type: str) -> EdgeKey:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -30,6 +32,7 @@ from brain_async.model.object import NIL_UUID, Object
 from brain_async.model.results import PutFailure, PutManyResult
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked_list, required_id
+from brain_async.ops.delivery import deliver_edges_around, deliver_nodes, ensure_nodes, node_entries, remove_nodes
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Draft, Isolation
 from brain_async.ops.tasks import task_group
@@ -39,6 +42,8 @@ from brain_async.text import entity_index_text, index_text_with_parent
 
 __all__ = ["put", "put_many", "soft_delete"]
 
+logger = logging.getLogger("brain_async")
+
 WRITE_BATCH = 500
 EMBED_BATCH = 128
 PREPARE_CHUNK = 256
@@ -46,7 +51,7 @@ PREPARE_CHUNK = 256
 
 def _ensure_failure(cause: BrainError) -> GraphEnsureError:
     failure = GraphEnsureError(
-        f"the object is stored, its graph node is not: put it again once the graph works ({cause})"
+        f"the object is stored, its graph node is not: put it again, or reconcile, once the graph works ({cause})"
     )
     failure.__cause__ = cause
     return failure
@@ -73,6 +78,8 @@ async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
             await _write(deps, scope, [draft], isolations)
         if draft.error is not None:
             raise draft.error
+        if draft.waiting:
+            span.degrade("graph")
         span.returned(1)
         return msgspec.structs.replace(draft.object, embedding=None)
 
@@ -107,7 +114,10 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
         result = PutManyResult(
             objects=tuple(msgspec.structs.replace(d.object, embedding=None) for d in drafts if d.error is None),
             failures=tuple(_failure(draft, draft.error) for draft in drafts if draft.error is not None),
+            waiting=tuple(draft.object.key for draft in drafts if draft.waiting),
         )
+        if result.waiting:
+            span.degrade("graph")
         span.returned(len(result.objects))
         return result
 
@@ -121,21 +131,70 @@ async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:
         found = await deps.store.get_many(scope, [object_id])
         if not found:
             raise ObjectNotFoundError(object_id)
-        at = deps.now()
-        if deps.can.graph_writer is not None and not found[0].is_part:
-            removal = deps.can.graph_writer.remove_objects(scope, [object_id])
-            try:
-                await within(deps.config.graph_timeout, "the graph", removal)
-            except BrainError as error:
-                raise GraphRemoveError(
-                    f"the graph node of {object_id} could not be removed; the object is untouched"
-                ) from error
-        await writer.soft_delete(scope, object_id, at=at)
-        if deps.ledger is not None and not found[0].is_part:
+        at, first_class = deps.now(), not found[0].is_part
+        in_graph = first_class and deps.can.graph_writer is not None
+        if in_graph and not deps.nodes_may_wait:
+            async with _node_in_doubt(deps, scope, object_id):
+                await _remove_node_first(deps, scope, object_id)
+                await writer.soft_delete(scope, object_id, at=at)
+        else:
+            await writer.soft_delete(scope, object_id, at=at)
+        if deps.ledger is not None and first_class:
             await within(
                 deps.config.graph_timeout, "the edge ledger", deps.ledger.remove_object_edges(scope, object_id, at=at)
             )
+        if in_graph and deps.can.node_outbox is not None and not await _tell_of_deletion(deps, scope, object_id):
+            span.degrade("graph")
         span.returned(1)
+
+
+@asynccontextmanager
+async def _node_in_doubt(deps: Deps, scope: Scope, object_id: UUID) -> AsyncIterator[None]:
+    """What becomes of the node is unknown should the block fail: the outbox says so beforehand.
+
+    And again when it failed, as a put in between may have settled that, and made a node that was then removed.
+    """
+    outbox = deps.can.node_outbox
+    if outbox is None:
+        yield
+        return
+    await outbox.reopen(scope, [object_id], with_edges=True)
+    try:
+        yield
+    except ObjectNotFoundError:  # somebody else deleted it meanwhile
+        await _tell_of_deletion(deps, scope, object_id)
+        raise
+    except BrainError:
+        with suppress(BrainError):
+            await outbox.reopen(scope, [object_id], with_edges=True)
+        raise
+
+
+async def _remove_node_first(deps: Deps, scope: Scope, object_id: UUID) -> None:
+    """Remove the node while the object is still live. Raises GraphRemoveError when the graph fails."""
+    try:
+        await remove_nodes(deps, scope, [object_id])
+    except BrainError as error:
+        raise GraphRemoveError(
+            f"the graph node of {object_id} could not be removed; the object is untouched"
+        ) from error
+
+
+async def _tell_of_deletion(deps: Deps, scope: Scope, object_id: UUID) -> bool:
+    """Remove the node of a deleted row, also when it was removed before: a put may have made it again in between.
+
+    False when the graph could not be told now; the outbox then keeps it.
+    """
+    nodes, edges = deps.can.node_outbox, deps.can.edge_outbox
+    try:
+        if nodes is not None:
+            await deliver_nodes(deps, scope, nodes, await nodes.pending_for(scope, [object_id]))
+        if edges is not None:
+            await deliver_edges_around(deps, scope, edges, object_id)
+    except BrainError as error:
+        logger.warning("soft_delete: the graph is told of %s later, by reconcile: %s", object_id, error)
+        return False
+    return True
 
 
 def _failure(draft: Draft, error: BrainError) -> PutFailure:
@@ -281,13 +340,23 @@ async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft], isolations: 
 
     await isolations.store.run([draft for draft in drafts if draft.error is None], store_batch)
 
-    graph = deps.can.graph_writer
-    if graph is None:
+    if deps.can.graph_writer is None:
         return
+    outbox, stored = deps.can.node_outbox, [draft for draft in drafts if draft.stored]
+    entries = await node_entries(deps, scope, [draft.object.key for draft in stored])
 
-    async def ensure_batch(batch: Sequence[Draft]) -> None:
-        ensuring = graph.ensure_objects(scope, [draft.object for draft in batch])
-        await within(deps.config.graph_timeout, "the graph", ensuring)
+    async def tell_graph(batch: Sequence[Draft]) -> None:
+        written = {draft.object.key: draft.object for draft in batch}
+        if outbox is None or entries is None:
+            await ensure_nodes(deps, scope, list(written.values()))
+        else:
+            await deliver_nodes(deps, scope, outbox, [entries[key] for key in written], written)
 
-    first_class = [draft for draft in drafts if draft.stored and not draft.object.is_part]
-    await isolations.graph.run(first_class, ensure_batch)
+    # With an entry come first-class objects, and parts that were first-class before. One without has been delivered.
+    concerned = [d for d in stored if (not d.object.is_part if entries is None else d.object.key in entries)]
+    await isolations.graph.run(concerned, tell_graph)
+    if deps.nodes_may_wait:
+        for draft in concerned:
+            if draft.error is not None:
+                logger.warning("put: the graph is told of %s later, by reconcile: %s", draft.object.id, draft.error)
+                draft.error, draft.waiting = None, True

@@ -7,8 +7,11 @@ cancellation and order are as in ``ports.store``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
+
+import msgspec
 
 from brain_async.model.candidate import Candidate, EdgeHit
 from brain_async.model.filters import Filters
@@ -17,7 +20,7 @@ from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor
 from brain_async.model.scope import Scope
 from brain_async.ports.store import Vector
 
-__all__ = ["GraphEdgeSearcher", "GraphObjectSearcher", "GraphReader", "GraphWriter"]
+__all__ = ["GraphEdgeSearcher", "GraphObjectSearcher", "GraphReader", "GraphScanner", "GraphWriter", "NodeVersion"]
 
 
 @runtime_checkable
@@ -85,4 +88,27 @@ class GraphEdgeSearcher(Protocol):
 
     async def search_edges(self, scope: Scope, relation_type: str, query: str, *, k: int) -> Sequence[EdgeHit]:
         """Edges of one (canonical) label whose note holds any word of the query: score descending, then key ascending."""
+        ...
+
+
+class NodeVersion(msgspec.Struct, frozen=True, gc=False):
+    """A node, and the updated_at of the object that it was made of."""
+
+    object_id: UUID
+    updated_at: datetime | None
+
+
+@runtime_checkable
+class GraphScanner(Protocol):
+    """Lists what the graph holds, to compare it with what it should hold."""
+
+    async def scan_nodes(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[NodeVersion]:
+        """The next ``limit`` nodes by ascending id after ``after``; times to the microsecond."""
+        ...
+
+    async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
+        """The next ``limit`` edges in ascending (from, to, label) order after ``after``, with their metadata.
+
+        Edges of one key in several namespaces come on one page, which may then be longer.
+        """
         ...

@@ -11,10 +11,12 @@ its own, so that it can run on a backend that holds other data. With pytest, an 
 from brain_async.testing import (
     filter_checks,
     graph_checks,
+    graph_scan_checks,
     graph_search_checks,
     host_checks,
     kind_checks,
     ledger_checks,
+    outbox_checks,
     paging_checks,
     read_checks,
     search_checks,
@@ -24,10 +26,13 @@ from brain_async.testing.corpus import make_parts, vocabulary
 from brain_async.testing.host_checks import CheckingObserver
 
 __all__ = [
+    "EDGE_OUTBOX_CHECKS",
     "EMBEDDER_CHECKS",
     "GRAPH_CHECKS",
+    "GRAPH_SCAN_CHECKS",
     "KIND_CHECKS",
     "LEDGER_CHECKS",
+    "NODE_OUTBOX_CHECKS",
     "PAGING_CHECKS",
     "RERANKER_CHECKS",
     "SEARCH_CHECKS",
@@ -42,6 +47,9 @@ SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS
 LEDGER_CHECKS = ledger_checks.CHECKS
+GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS
+NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
+EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
 RERANKER_CHECKS = host_checks.RERANKER_CHECKS

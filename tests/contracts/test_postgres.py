@@ -8,7 +8,14 @@ import asyncpg
 import pytest
 
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
-from brain_async.testing import KIND_CHECKS, LEDGER_CHECKS, SEARCH_CHECKS, STORE_CHECKS
+from brain_async.testing import (
+    EDGE_OUTBOX_CHECKS,
+    KIND_CHECKS,
+    LEDGER_CHECKS,
+    NODE_OUTBOX_CHECKS,
+    SEARCH_CHECKS,
+    STORE_CHECKS,
+)
 
 # pg_textsearch keeps document frequencies and the mean length over all namespaces: what else a store holds moves its scores.
 _BY_STATISTICS = {"check_other_namespaces_are_never_seen", "check_lexical_ranks_by_bm25"}
@@ -35,7 +42,9 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
         await connection.close()
 
 
-@pytest.mark.parametrize("check", STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "check", STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS, ids=lambda check: check.__name__
+)
 async def test_store(
     check: Callable[[PostgresStore], Awaitable[None]], store: PostgresStore, postgres_dsn: str, fresh_schema: str
 ) -> None:
@@ -52,6 +61,6 @@ async def test_store(
             await check(alone)
 
 
-@pytest.mark.parametrize("check", LEDGER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", LEDGER_CHECKS + EDGE_OUTBOX_CHECKS, ids=lambda check: check.__name__)
 async def test_ledger(check: Callable[[PostgresEdgeLedger], Awaitable[None]], store: PostgresStore) -> None:
     await check(PostgresEdgeLedger(store))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
-from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
 from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.testing.subjects import CheckedGraph, CheckedKindStore, CheckedStore
 
@@ -20,6 +21,12 @@ graph_reader: GraphReader = MemoryGraph()
 graph_writer: GraphWriter = MemoryGraph()
 graph_object_searcher: GraphObjectSearcher = MemoryGraph()
 graph_edge_searcher: GraphEdgeSearcher = MemoryGraph()
+graph_scanner: GraphScanner = MemoryGraph()
 checked_graph: CheckedGraph = MemoryGraph()
 
 edge_ledger: EdgeLedger = MemoryEdgeLedger()
+
+keeps_node_outbox: KeepsNodeOutbox = MemoryStore()
+keeps_edge_outbox: KeepsEdgeOutbox = MemoryEdgeLedger()
+node_outbox: NodeOutbox = MemoryStore().graph_outbox
+edge_outbox: EdgeOutbox = MemoryEdgeLedger().graph_outbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore
 from brain_async.ports.ledger import EdgeLedger
+from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
 
@@ -14,10 +15,21 @@ def store_ports(store: PostgresStore) -> None:
     kind_reader: KindReader = store
     kind_writer: KindWriter = store
     part_searcher: PartSearcher = store
+    keeps_outbox: KeepsNodeOutbox = store
+    node_outbox: NodeOutbox = store.graph_outbox
     checked_store: CheckedStore = store
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
+    del keeps_outbox, node_outbox
 
 
 def ledger_port(ledger: PostgresEdgeLedger) -> EdgeLedger:
     return ledger
+
+
+def keeps_outbox(ledger: PostgresEdgeLedger) -> KeepsEdgeOutbox:
+    return ledger
+
+
+def edge_outbox(ledger: PostgresEdgeLedger) -> EdgeOutbox:
+    return ledger.graph_outbox

@@ -72,6 +72,7 @@ def test_the_clock_is_utc_and_the_config_frozen() -> None:
         ("channel_timeout", 0),
         ("graph_timeout", float("inf")),
         ("fusion", "sum"),
+        ("graph_writes", "lazy"),
         ("search_channels", ("lexical", "psychic")),
     ],
 )

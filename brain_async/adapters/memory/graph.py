@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
@@ -22,6 +23,7 @@ from brain_async.model.object import Object
 from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
+from brain_async.ports.graph import NodeVersion
 from brain_async.ports.store import Vector
 from brain_async.text import entity_index_text
 
@@ -50,10 +52,10 @@ class _SlotAllocator:
 class MemoryGraph:
     """Nodes and edges in memory, a projection that is filled again from store and ledger at each start.
 
-    Implements GraphReader, GraphWriter, GraphObjectSearcher and GraphEdgeSearcher of ``ports.graph``. Entity texts and
-    notes are matched by whole words, case folded, neither stemmed nor stopped. A write leaves alone, without an
-    error, what its scope does not see: objects and edges of another namespace, and ids that another namespace owns. Parts
-    are not taken as nodes. The first embedding fixes the dimension; another length raises DimensionMismatchError.
+    Implements every port of ``ports.graph``. Entity texts and notes are matched by whole words, case folded, neither
+    stemmed nor stopped. A write leaves alone, without an error, what its scope does not see: objects and edges of another
+    namespace, and ids that another namespace owns. Parts are not taken as nodes. The first embedding fixes the dimension;
+    another length raises DimensionMismatchError.
     """
 
     def __init__(self) -> None:
@@ -69,6 +71,8 @@ class MemoryGraph:
         self._noted: dict[int, Edge] = {}
         self._note_slots: dict[tuple[UUID | None, EdgeKey], int] = {}
         self._edge_slots = _SlotAllocator()
+        self._node_order: list[UUID] | None = None
+        self._edge_order: list[EdgeKey] | None = None
 
     @property
     def dimension(self) -> int | None:
@@ -168,6 +172,33 @@ class MemoryGraph:
         hits.sort(key=lambda hit: (-hit.score, edge_order(hit.edge.key)))
         return hits[: max(0, k)]
 
+    # GraphScanner
+
+    async def scan_nodes(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[NodeVersion]:
+        await checkpoint()
+        if self._node_order is None:
+            self._node_order = sorted(self._slots)
+        found: list[NodeVersion] = []
+        for place in range(0 if after is None else bisect_right(self._node_order, after), len(self._node_order)):
+            if len(found) >= limit:
+                break
+            node = self._nodes[self._slots[self._node_order[place]]]
+            if scope.sees(node.namespace_id):
+                found.append(NodeVersion(node.key, node.updated_at))
+        return found
+
+    async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
+        await checkpoint()
+        if self._edge_order is None:
+            self._edge_order = self._edges.keys()
+        start = 0 if after is None else bisect_right(self._edge_order, edge_order(after), key=edge_order)
+        found: list[Edge] = []
+        for place in range(start, len(self._edge_order)):
+            if len(found) >= limit:
+                break
+            found += self._edges.visible(scope, self._edge_order[place])
+        return found
+
     def _candidates(self, scope: Scope, filters: Filters, k: int, found: tuple[Slots, Scores]) -> list[Candidate]:
         slots, scores = found
         passing = self._columns.mask(scope, filters)[slots]
@@ -188,6 +219,7 @@ class MemoryGraph:
 
     def _add_node(self, obj: Object, terms: list[str]) -> None:
         slot = self._slots[obj.key] = self._node_slots.take()
+        self._node_order = None
         node = self._nodes[slot] = stored_row(obj, created_at=obj.created_at)
         self._columns.add(slot, node)
         self._texts.add(node.namespace_id, slot, terms)
@@ -198,6 +230,7 @@ class MemoryGraph:
     def _drop_node(self, object_id: UUID) -> None:
         slot = self._slots.pop(object_id, None)
         if slot is not None:
+            self._node_order = None
             node = self._nodes.pop(slot)
             self._columns.discard(slot, node)
             self._texts.remove(node.namespace_id, slot)
@@ -205,6 +238,7 @@ class MemoryGraph:
             self._node_slots.give_back(slot)
 
     def _add_edge(self, edge: Edge) -> None:
+        self._edge_order = None
         self._edges.put(edge)
         if terms := plain_terms(edge.meta.note):
             slot = self._note_slots[edge.namespace_id, edge.key] = self._edge_slots.take()
@@ -212,6 +246,7 @@ class MemoryGraph:
             self._notes.add((edge.namespace_id, edge.relation_type), slot, terms)
 
     def _drop_edge(self, edge: Edge) -> None:
+        self._edge_order = None
         self._edges.pop(edge.namespace_id, edge.key)
         slot = self._note_slots.pop((edge.namespace_id, edge.key), None)
         if slot is not None:

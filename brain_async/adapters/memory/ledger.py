@@ -10,6 +10,7 @@ from uuid import UUID
 from anyio.lowlevel import checkpoint
 
 from brain_async.adapters.memory.edges import EdgeTable, edge_order
+from brain_async.adapters.memory.outbox import MemoryEdgeOutbox
 from brain_async.errors import NamespaceMismatchError
 from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Edge, EdgeKey
@@ -19,8 +20,8 @@ __all__ = ["MemoryEdgeLedger"]
 
 
 class MemoryEdgeLedger:
-    """Implements ``ports.ledger.EdgeLedger`` without durability: what it holds is gone with the process, and
-    what is removed leaves no trace.
+    """Implements ``ports.ledger.EdgeLedger`` and KeepsEdgeOutbox without durability: what it holds is gone with the
+    process, and what is removed leaves no trace.
 
     An edge that names no namespace is recorded under the scope's; recording one of another namespace raises
     NamespaceMismatchError and records nothing. An edge recorded after its removal starts with a new created_at.
@@ -30,6 +31,12 @@ class MemoryEdgeLedger:
         self._edges = EdgeTable()
         self._keys: list[EdgeKey] = []
         self._changed = False
+        self._outbox = MemoryEdgeOutbox(self._edges)
+
+    @property
+    def graph_outbox(self) -> MemoryEdgeOutbox:
+        """As in the port."""
+        return self._outbox
 
     async def record_edges(self, scope: Scope, edges: Sequence[Edge]) -> Sequence[Edge]:
         await checkpoint()
@@ -43,6 +50,7 @@ class MemoryEdgeLedger:
                 known = self._edges.get(edge.namespace_id, edge.key)
                 edge = recorded_edge(edge, known_created_at=None if known is None else known.meta.created_at, now=now)
                 self._edges.put(edge)
+                self._outbox.note(edge.namespace_id, edge.key, edge.meta.updated_at)
                 recorded.append(edge)
         self._changed = True
         return recorded
@@ -51,13 +59,13 @@ class MemoryEdgeLedger:
         await checkpoint()
         for key in keys:
             for edge in self._edges.visible(scope, key):
-                self._edges.pop(edge.namespace_id, key)
+                self._drop(edge)
         self._changed = True
 
     async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:  # noqa: ARG002
         await checkpoint()
         for edge in self._edges.incident(scope, object_id):
-            self._edges.pop(edge.namespace_id, edge.key)
+            self._drop(edge)
         self._changed = True
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
@@ -71,3 +79,7 @@ class MemoryEdgeLedger:
                 break
             found += self._edges.visible(scope, self._keys[place])
         return found
+
+    def _drop(self, edge: Edge) -> None:
+        self._edges.pop(edge.namespace_id, edge.key)
+        self._outbox.note(edge.namespace_id, edge.key)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import asyncpg
-
+from brain_async.adapters.postgres.outbox import PostgresEdgeOutbox
 from brain_async.adapters.postgres.pool import Connection
+from brain_async.adapters.postgres.rows import edge_from_row
 from brain_async.adapters.postgres.writes import retrying
 from brain_async.errors import NamespaceMismatchError
 from brain_async.model.object import NIL_UUID
 from brain_async.model.recording import owned_by, recorded_edge
-from brain_async.model.relation import Edge, EdgeKey, EdgeMeta
+from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -105,17 +105,6 @@ def _meta_columns(edges: Sequence[Edge]) -> list[list[Any]]:
     return [[getattr(edge.meta, name) for edge in edges] for name in names]
 
 
-def _edge_from_row(row: asyncpg.Record) -> Edge:
-    names = ("note", "status", "role", "confidence", "evidence_id", "created_at", "updated_at")
-    return Edge(
-        from_id=row["from_id"],
-        to_id=row["to_id"],
-        relation_type=row["relation_type"],
-        namespace_id=None if row["namespace_id"] == NIL_UUID else row["namespace_id"],
-        meta=EdgeMeta(**{name: row[name] for name in names}),
-    )
-
-
 async def _record(connection: Connection, edges: Sequence[Edge]) -> list[Edge]:
     """Record edges of distinct keys."""
     known = {
@@ -133,7 +122,7 @@ async def _record(connection: Connection, edges: Sequence[Edge]) -> list[Edge]:
 
 
 class PostgresEdgeLedger:
-    """Implements ``ports.ledger.EdgeLedger`` in the database of a ``PostgresStore``.
+    """Implements ``ports.ledger.EdgeLedger`` and KeepsEdgeOutbox in the database of a ``PostgresStore``.
 
     An edge that names no namespace is recorded under the scope's; recording one of another namespace raises
     NamespaceMismatchError and records nothing. An edge recorded after its removal starts with a new created_at.
@@ -141,6 +130,12 @@ class PostgresEdgeLedger:
 
     def __init__(self, store: PostgresStore) -> None:
         self._connections = store.connections
+        self._outbox = PostgresEdgeOutbox(store.connections)
+
+    @property
+    def graph_outbox(self) -> PostgresEdgeOutbox:
+        """As in the port."""
+        return self._outbox
 
     async def record_edges(self, scope: Scope, edges: Sequence[Edge]) -> Sequence[Edge]:
         """As in the port."""
@@ -190,4 +185,4 @@ class PostgresEdgeLedger:
         start = (None, None, None) if after is None else (after.from_id, after.to_id, after.relation_type)
         async with self._connections.session() as connection:
             rows = await connection.fetch(SCAN_SQL, scope.namespace_id, *start, limit)
-        return [_edge_from_row(row) for row in rows]
+        return [edge_from_row(row) for row in rows]

@@ -11,9 +11,10 @@ import asyncpg
 import msgspec
 
 from brain_async.model.candidate import Candidate
-from brain_async.model.object import Object, Properties
+from brain_async.model.object import NIL_UUID, Object, Properties
+from brain_async.model.relation import Edge, EdgeMeta
 
-__all__ = ["OBJECT_COLUMNS", "candidate_from_row", "decode_properties", "object_from_row"]
+__all__ = ["OBJECT_COLUMNS", "candidate_from_row", "decode_properties", "edge_from_row", "object_from_row"]
 
 OBJECT_COLUMNS = """o.id, o.kind, o.title, o.summary, o.content_type, o.properties::text as properties, o.parent_id,
     o.position, o.embedding_model, o.namespace_id, o.created_at, o.updated_at"""
@@ -65,4 +66,16 @@ def candidate_from_row(row: asyncpg.Record) -> Candidate:
         position=row["position"],
         updated_at=row["updated_at"],
         score=row["score"],
+    )
+
+
+def edge_from_row(row: asyncpg.Record) -> Edge:
+    """The edge of a ``brain_edges`` row."""
+    names = ("note", "status", "role", "confidence", "evidence_id", "created_at", "updated_at")
+    return Edge(
+        from_id=row["from_id"],
+        to_id=row["to_id"],
+        relation_type=row["relation_type"],
+        namespace_id=None if row["namespace_id"] == NIL_UUID else row["namespace_id"],
+        meta=EdgeMeta(**{name: row[name] for name in names}),
     )

@@ -18,6 +18,7 @@ from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.lexical_portable import portable_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice, migrate
+from brain_async.adapters.postgres.outbox import PostgresNodeOutbox
 from brain_async.adapters.postgres.pool import Connections, create_pool
 from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
@@ -42,7 +43,7 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter and PartSearcher over an asyncpg pool.
+    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher and KeepsNodeOutbox over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -88,6 +89,12 @@ class PostgresStore:
             local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
         )
         self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
+        self._outbox = PostgresNodeOutbox(self.connections)
+
+    @property
+    def graph_outbox(self) -> PostgresNodeOutbox:
+        """As in the port."""
+        return self._outbox
 
     @property
     def dimension(self) -> int:
@@ -143,7 +150,8 @@ class PostgresStore:
         Into an empty store, or with ``rebuild_indexes``, the vector and lexical indexes are dropped first and built at the
         end: several times faster, but lexical searches meanwhile raise SearchIndexNotReadyError and vector searches are
         exact. Each batch is one transaction. Should the process die or the call be cancelled, ``migrate`` builds what
-        is missing, and so does the next search its lexical index.
+        is missing, and so does the next search its lexical index. The graph learns of what was loaded by
+        ``Engine.reconcile``.
 
         Args:
             progress: called with the number of objects stored so far, after each batch.

@@ -25,6 +25,7 @@ def test_a_home_in_use(demo_home_dir: Path) -> None:
     assert set(found["store"]["available"]) == {"vector", "pg_trgm", "pg_textsearch"}
     assert found["graph_nodes"] == found["store"]["parents"] > 0
     assert found["graph_edges"] == found["store"]["edges"] > 0
+    assert (found["drift"]["compared"], found["drift"]["missing_nodes"]) == (True, 0)
     assert found["dimension"] == found["store"]["dimension"]
     assert {package["extra"] for package in found["packages"]} == {"", "local", "cli"}
 
@@ -132,5 +133,17 @@ def test_the_help_says_where_a_knowledge_base_is_by_default() -> None:
 
 def test_every_command_is_in_the_help() -> None:
     result = brain("--help")
-    for name in ("demo", "ingest", "search", "exact", "objects", "expand", "read", "links", "continue", "doctor"):
+    for name in (
+        "demo",
+        "ingest",
+        "search",
+        "exact",
+        "objects",
+        "expand",
+        "read",
+        "links",
+        "continue",
+        "doctor",
+        "reconcile",
+    ):
         assert f" {name} " in result.stdout

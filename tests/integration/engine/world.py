@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from brain_async import Engine, Object, RichObject, Scope, SearchPage, Session
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
-from brain_async.adapters.postgres import PostgresStore
+from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore
 from brain_async.analysis import words
 from brain_async.errors import BackendError
 from brain_async.model.results import ChannelOutcome
@@ -142,6 +142,12 @@ async def hang() -> None:
     await anyio.sleep_forever()
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Return once ``condition`` holds."""
+    while not condition():  # noqa: ASYNC110
+        await anyio.sleep(0.01)
+
+
 class Faulty:
     """A real adapter whose methods fail on demand: ``faults[method]`` comes before the call, ``late[method]`` after it."""
 
@@ -173,7 +179,28 @@ def _delegate(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-class FaultyStore(Faulty):
+class FaultyOutbox(Faulty):
+    """The outbox of a store or a ledger."""
+
+    pending = _delegate("pending")
+    pending_for = _delegate("pending_for")
+    pending_around = _delegate("pending_around")
+    current = _delegate("current")
+    settle = _delegate("settle")
+    reopen = _delegate("reopen")
+    reopen_around = _delegate("reopen_around")
+    count = _delegate("count")
+
+
+class FaultyKeeper(Faulty):
+    """What keeps an outbox, which fails by itself."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(inner)
+        self.graph_outbox = FaultyOutbox(inner.graph_outbox)
+
+
+class FaultyStore(FaultyKeeper):
     """A store."""
 
     get = _delegate("get")
@@ -202,9 +229,11 @@ class FaultyGraph(Faulty):
     search_objects_text = _delegate("search_objects_text")
     search_objects_vector = _delegate("search_objects_vector")
     search_edges = _delegate("search_edges")
+    scan_nodes = _delegate("scan_nodes")
+    scan_edges = _delegate("scan_edges")
 
 
-class FaultyLedger(Faulty):
+class FaultyLedger(FaultyKeeper):
     """An edge ledger."""
 
     record_edges = _delegate("record_edges")
@@ -216,3 +245,25 @@ class FaultyLedger(Faulty):
 def down(name: str = "backend") -> BackendError:
     """What an adapter raises when its backend fails."""
     return BackendError(f"{name} is down")
+
+
+class DualWorld(World):
+    """A world with a ledger in the same backend as the store, all three of them failing on demand."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.faulty_store = FaultyStore(store)
+        self.faulty_graph = FaultyGraph(self.graph)
+        ledger = PostgresEdgeLedger(store) if isinstance(store, PostgresStore) else MemoryEdgeLedger()
+        self.faulty_ledger = FaultyLedger(ledger)
+
+    def engine(self, **options: Any) -> Engine:
+        """An engine over the three."""
+        parts = {"store": self.faulty_store, "graph": self.faulty_graph, "ledger": self.faulty_ledger}
+        return super().engine(**{**parts, **options})
+
+    def heal(self) -> None:
+        """No more faults."""
+        for part in (self.faulty_store, self.faulty_graph, self.faulty_ledger):
+            part.faults.clear()
+            part.late.clear()

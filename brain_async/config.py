@@ -93,8 +93,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
             ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
             and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
-        require_namespace: refuse any call whose scope has no namespace; project, reconcile and drift, which are maintenance,
-            are exempt.
+        require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
     """
 

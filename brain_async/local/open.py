@@ -26,6 +26,8 @@ class LocalEngine(Engine):
         self,
         store: PostgresStore,
         *,
+        graph: MemoryGraph,
+        ledger: PostgresEdgeLedger,
         embedder: QueryEmbedder,
         reranker: Reranker | None,
         observer: Observer | None,
@@ -34,8 +36,8 @@ class LocalEngine(Engine):
     ) -> None:
         super().__init__(
             store,
-            graph=MemoryGraph(),
-            ledger=PostgresEdgeLedger(store),
+            graph=graph,
+            ledger=ledger,
             embedder=embedder,
             reranker=reranker,
             observer=observer,
@@ -73,12 +75,21 @@ async def open_local(
         store = await stack.enter_async_context(
             open_postgres(server.dsn, dimension=embedder.dimension, lexical=lexical, pool_size=pool_size)
         )
+        graph, ledger = MemoryGraph(), PostgresEdgeLedger(store)
+        # By an engine of its own: the graph holds all namespaces, also where ``config`` requires one of every call.
+        await Engine(store, graph=graph, ledger=ledger).project()
         engine = LocalEngine(
-            store, embedder=embedder, reranker=reranker, observer=observer, recipes=recipes, config=config
+            store,
+            graph=graph,
+            ledger=ledger,
+            embedder=embedder,
+            reranker=reranker,
+            observer=observer,
+            recipes=recipes,
+            config=config,
         )
         if kinds:
             await engine.apply_kinds(kinds)
         else:
             await engine.load_kinds_from_store()
-        await engine.project()
         yield engine

@@ -1,7 +1,4 @@
-"""reconcile, drift, project: the graph made equal to the store's first-class objects and the ledger's edges.
-
-Maintenance, for whoever runs the engine: it covers all namespaces unless told otherwise, under ``require_namespace`` too.
-"""
+"""reconcile, drift, project: the graph made equal to the store's first-class objects and the ledger's edges."""
 
 from __future__ import annotations
 
@@ -81,6 +78,7 @@ class _Tally:
 async def reconcile(deps: Deps, scope: Scope, *, full: bool, progress: _Progress | None) -> ReconcileReport:
     """See ``Engine.reconcile``."""
     async with deps.span("reconcile") as span:
+        deps.check_scope(scope)
         _ = deps.graph_writer
         began, tally = time.perf_counter(), _Tally(progress)
         before = await (_repair(deps, scope, tally) if full else _pending(deps, scope))
@@ -103,6 +101,7 @@ async def reconcile(deps: Deps, scope: Scope, *, full: bool, progress: _Progress
 async def drift(deps: Deps, scope: Scope) -> Drift:
     """See ``Engine.drift``."""
     async with deps.span("drift") as span:
+        deps.check_scope(scope)
         found = await _compared(deps, scope)
         span.returned(found.pending + found.differences)
         return found
@@ -111,6 +110,7 @@ async def drift(deps: Deps, scope: Scope) -> Drift:
 async def project(deps: Deps, scope: Scope, progress: _Progress | None) -> tuple[int, int]:
     """See ``Engine.project``."""
     async with deps.span("project") as span:
+        deps.check_scope(scope)
         _ = deps.graph_writer
         tally = _Tally(progress)
         await _fill(deps, scope, tally)

@@ -54,11 +54,3 @@ async def test_a_graph_that_fails_or_hangs_is_an_error_of_this_library(engine_wo
 async def test_a_graph_that_can_write_is_required(engine_world: World) -> None:
     with pytest.raises(GraphWriterRequiredError):
         await engine_world.engine(graph=None).project(engine_world.scope)
-
-
-async def test_maintenance_covers_all_namespaces_under_require_namespace(engine_world: World) -> None:
-    await put_titled(engine_world.session(graph=None), "lemon")
-    engine = engine_world.engine(graph=MemoryGraph(), config=EngineConfig(require_namespace=True))
-    nodes, _ = await engine.project()
-    assert nodes >= 1
-    assert (await engine.reconcile(full=True)).ok

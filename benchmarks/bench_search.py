@@ -44,7 +44,7 @@ EVIDENCE = 3
 K = 40
 POOL = 8
 ROUNDS = 7
-SEARCHES_PER_ROUND = {1: 60, 4: 160, 16: 320}
+SEARCHES_PER_ROUND = {1: 200, 4: 160, 16: 320}
 WRITE_BATCH = 500
 
 Search = Callable[[Scope, str], Awaitable[int]]

@@ -24,7 +24,14 @@ from brain_async.model.results import RichObject
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_ids
-from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
+from brain_async.ports.graph import (
+    GraphBulkLoader,
+    GraphEdgeSearcher,
+    GraphObjectSearcher,
+    GraphReader,
+    GraphScanner,
+    GraphWriter,
+)
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
@@ -46,6 +53,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     kind_writer: KindWriter | None
     graph_reader: GraphReader | None
     graph_writer: GraphWriter | None
+    bulk_loader: GraphBulkLoader | None
     object_search: GraphObjectSearcher | None
     edge_search: GraphEdgeSearcher | None
     scanner: GraphScanner | None
@@ -63,6 +71,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             kind_writer=store if isinstance(store, KindWriter) else None,
             graph_reader=graph if isinstance(graph, GraphReader) else None,
             graph_writer=graph if isinstance(graph, GraphWriter) else None,
+            bulk_loader=graph if isinstance(graph, GraphBulkLoader) else None,
             object_search=object_search,
             edge_search=graph if isinstance(graph, GraphEdgeSearcher) else None,
             scanner=graph if isinstance(graph, GraphScanner) else None,

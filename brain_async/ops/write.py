@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -104,7 +104,8 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
                     await send.send(batch)
 
         send, receive = anyio.create_memory_object_stream[list[Draft]](1)
-        async with receive, task_group() as group:
+        nodes = sum(not draft.object.is_part for draft in ready)
+        async with _bulk_load(deps, nodes), receive, task_group() as group:
             group.start_soon(embed_ahead, send)
             async for batch in receive:
                 await _write(deps, scope, batch, isolations)
@@ -120,6 +121,23 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
             span.degrade("graph")
         span.returned(len(result.objects))
         return result
+
+
+@asynccontextmanager
+async def _bulk_load(deps: Deps, nodes: int) -> AsyncIterator[None]:
+    """Let the graph prepare for ``nodes`` new nodes. Where it cannot, the objects are written all the same."""
+    loader = deps.can.bulk_loader
+    async with AsyncExitStack() as stack:
+        if loader is not None and nodes:
+            try:
+                await stack.enter_async_context(loader.bulk(nodes))
+            except BrainError as error:
+                logger.warning("put_many: the graph could not prepare for %d nodes: %s", nodes, error)
+        yield
+        try:
+            await stack.aclose()
+        except BrainError as error:
+            logger.warning("put_many: the graph's indexes are not complete yet: %s", error)
 
 
 async def soft_delete(deps: Deps, scope: Scope, object_id: UUID | None) -> None:

@@ -1,4 +1,7 @@
-"""Ports are async: a Protocol's public members are coroutines or properties, each with its contract in words."""
+"""Ports are async: a Protocol's public members are coroutines, async iterators, async context managers or properties.
+
+Each has its contract in words.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,24 @@ PROTOCOLS = {
 }
 
 
+def is_async(member: Any) -> bool:
+    """Whether it is awaited, iterated with ``async for`` or entered with ``async with``."""
+    returns = str(inspect.get_annotations(member).get("return", ""))
+    return inspect.iscoroutinefunction(member) or returns.startswith(("AsyncIterator[", "AbstractAsyncContextManager["))
+
+
 def test_there_are_ports() -> None:
     assert len(PROTOCOLS) >= 13
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_every_member_is_a_coroutine_or_a_property(name: str) -> None:
+def test_every_member_is_async_or_a_property(name: str) -> None:
     members: dict[str, Any] = {
         member: value for member, value in vars(PROTOCOLS[name]).items() if not member.startswith("_")
     }
     assert members, "a port without members says nothing"
     for member, value in members.items():
-        assert isinstance(value, property) or inspect.iscoroutinefunction(value), f"{member} is not async"
+        assert isinstance(value, property) or is_async(value), f"{member} is not async"
         assert inspect.getdoc(value), f"{member} has no contract"
         if inspect.iscoroutinefunction(value):
             assert "return" in inspect.get_annotations(value), f"{member} does not say what it returns"

@@ -82,6 +82,7 @@ async def test_a_cancelled_search_stops_every_channel_and_tells_the_observer(eng
     assert session.context.active is None
 
 
+@pytest.mark.on_helix
 async def test_searches_cancelled_anywhere_leave_the_store_whole(engine_world: World) -> None:
     session = engine_world.session(embedder=WordEmbedder())
     parent, _ = await put_family(session, [f"lemon {number}" for number in range(30)])
@@ -96,6 +97,7 @@ async def test_searches_cancelled_anywhere_leave_the_store_whole(engine_world: W
             assert ids(await session.search("lemon")) == [parent.id]
 
 
+@pytest.mark.on_helix
 async def test_writes_cancelled_anywhere_happened_entirely_or_not_at_all(engine_world: World) -> None:
     session = engine_world.session()
     (anchor,) = await put_titled(session, "anchor")

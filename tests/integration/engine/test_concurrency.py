@@ -11,7 +11,6 @@ import asyncpg
 import pytest
 
 from brain_async import EngineConfig, Object, PoolExhaustedError, SearchContext
-from brain_async.adapters.memory import MemoryGraph
 from brain_async.adapters.postgres import PostgresStore
 from tests.integration.engine.world import (
     DIMENSION,
@@ -51,6 +50,7 @@ async def test_sixteen_searches_and_expands_with_their_own_contexts(engine_world
     assert sorted(done) == list(range(16))
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize("seed", range(20))
 async def test_two_namespaces_at_once_never_mix(engine_world: World, seed: int) -> None:
     random = Random(seed)
@@ -59,12 +59,12 @@ async def test_two_namespaces_at_once_never_mix(engine_world: World, seed: int) 
         for _ in range(random.randrange(4)):
             await anyio.lowlevel.checkpoint()
 
-    store, graph = FaultyStore(engine_world.store), FaultyGraph(MemoryGraph())
+    store, graph = FaultyStore(engine_world.store), FaultyGraph(engine_world.graph)
     for adapter in (store, graph):
         adapter.faults |= dict.fromkeys(
             ("put_objects", "hydrate", "search_lexical", "ensure_objects", "search_objects_text"), dawdle
         )
-    worlds = [engine_world, World(engine_world.store)]
+    worlds = [engine_world, engine_world.stranger()]
     engine = engine_world.engine(store=store, graph=graph, embedder=WordEmbedder(dawdle))
     written: list[set[Any]] = [set(), set()]
 
@@ -92,7 +92,7 @@ async def test_changing_the_namespace_does_not_touch_a_running_call(engine_world
     store, started, go = FaultyStore(engine_world.store), anyio.Event(), anyio.Event()
     session = engine_world.session(store=store)
     parent, _ = await put_family(session, ["lemon"])
-    stranger = World(engine_world.store)
+    stranger = engine_world.stranger()
     await put_family(stranger.session(), ["lemon"], title="theirs")
 
     async def wait() -> None:
@@ -115,9 +115,10 @@ async def test_changing_the_namespace_does_not_touch_a_running_call(engine_world
     assert (await session.continue_()).objects == (), "the result set of one namespace shows nothing in another"
 
 
+@pytest.mark.on_helix
 async def test_two_conversations_used_alternately(engine_world: World) -> None:
     engine = engine_world.engine()
-    stranger = World(engine_world.store)
+    stranger = engine_world.stranger()
     ours, theirs = engine.session(engine_world.namespace), engine.session(stranger.namespace)
     for session in (ours, theirs):
         await put_titled(session, *(f"lemon {number}" for number in range(15)))
@@ -128,6 +129,7 @@ async def test_two_conversations_used_alternately(engine_world: World) -> None:
         assert {obj.namespace_id for obj in (*first.objects, *following.objects)} == {session.scope.namespace_id}
 
 
+@pytest.mark.on_helix
 async def test_concurrent_puts_of_one_object_leave_one_of_them(engine_world: World) -> None:
     session = engine_world.session()
     (obj,) = await put_titled(session, "start")
@@ -206,7 +208,7 @@ async def test_a_pool_that_others_hold_is_an_error_within_its_bound(
 def small_pool(backend: tuple[str, str], size: int) -> Any:
     """A pool of ``size`` connections to the backend's schema; None in memory."""
     lexical, dsn = backend
-    if lexical == "memory":
+    if not dsn:
         return _NoPool()
     settings = {"search_path": f"engine_{lexical}, public"}
     return asyncpg.create_pool(dsn, min_size=size, max_size=size, server_settings=settings)

@@ -37,7 +37,7 @@ async def put_vectors(session: Session, angles: list[float], **fields: Any) -> l
 
 
 async def test_a_small_tenant_far_away_is_not_starved_by_a_large_one_nearby(engine_world: World) -> None:
-    crowd = World(engine_world.store)
+    crowd = engine_world.stranger()
     await put_vectors(crowd.session(), [angle / 100 for angle in range(2000)])
     writer = engine_world.session()
     parents = []
@@ -47,6 +47,18 @@ async def test_a_small_tenant_far_away_is_not_starved_by_a_large_one_nearby(engi
     session = engine_world.session(embedder=FixedEmbedder())
     page = await session.search("anything", channels=["vector"], limit=5)
     assert ids(page) == [parent_id for _, parent_id in sorted(parents)], "all five, nearest first"
+
+
+@pytest.mark.on_helix
+async def test_a_small_tenants_entities_are_not_starved_either(engine_world: World) -> None:
+    crowd = [Object(kind="thing", embedding=at_angle(angle / 100)) for angle in range(300)]
+    assert (await engine_world.stranger().session().put_many(crowd)).ok
+    writer, stored = engine_world.session(), {}
+    for angle in (89, 85, 87, 81, 83):
+        stored[angle] = (await writer.put(Object(kind="thing", embedding=at_angle(angle)))).id
+    session = engine_world.session(embedder=FixedEmbedder())
+    page = await session.find_objects("anything", limit=5)
+    assert ids(page) == [stored[angle] for angle in sorted(stored)], "all five, nearest first"
 
 
 async def test_a_filter_that_one_in_a_hundred_passes_still_fills_the_page(engine_world: World) -> None:

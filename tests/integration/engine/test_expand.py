@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from uuid import uuid4
+from random import Random
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -36,6 +37,8 @@ from tests.integration.engine.world import (
     put_family,
     put_titled,
 )
+
+pytestmark = pytest.mark.on_helix
 
 
 async def chain(session: Session, *titles: str, label: str = "about") -> list[Object]:
@@ -222,7 +225,7 @@ async def test_want_containment_adds_it_to_graph_labels(engine_world: World) -> 
 
 
 async def test_neighbours_outside_the_namespace_are_dropped_and_never_walked_through(engine_world: World) -> None:
-    session, stranger = engine_world.session(), World(engine_world.store)
+    session, stranger = engine_world.session(), engine_world.stranger()
     a, b = await put_titled(session, "a", "b")
     (foreign,) = await put_titled(stranger.session(), "foreign")
     edges = [
@@ -241,6 +244,33 @@ async def test_cycles_and_self_loops(engine_world: World) -> None:
     page = await session.expand(a.id, ["about"], max_hops=99, direction="out")
     assert [(obj.title, obj.relation.depth) for obj in page.objects if obj.relation] == [("b", 1), ("c", 2)]
     assert b.id in ids(page)
+
+
+async def test_any_graph_is_walked_as_a_breadth_first_search_says(engine_world: World) -> None:
+    session, random = engine_world.session(), Random(32)
+    for _ in range(25):
+        objects = (await session.put_many([Object(kind="thing", title="n") for _ in range(12)])).objects
+        keys = [obj.key for obj in objects]
+        pairs = [(random.choice(keys), random.choice(keys)) for _ in range(18)]
+        linked = await session.link_many([Edge(from_id=a, to_id=b, relation_type="about") for a, b in pairs])
+        assert linked.ok
+        for direction in ("out", "in", "both", "both"):
+            seed, hops = random.choice(keys), random.randint(1, 4)
+            page = await session.expand(seed, ["about"], max_hops=hops, direction=direction)
+            found = {obj.id: obj.relation.depth for obj in page.objects if obj.relation}
+            assert len(page.objects) == len(found)
+            assert found == depths(pairs, seed, hops, direction)
+
+
+def depths(pairs: list[tuple[UUID, UUID]], seed: UUID, hops: int, direction: str) -> dict[UUID, int]:
+    """How far each node is from ``seed``."""
+    steps = (pairs if direction != "in" else []) + ([(b, a) for a, b in pairs] if direction != "out" else [])
+    found = {seed: 0}
+    for depth in range(1, hops + 1):
+        reached = {b for a, b in steps if found.get(a) == depth - 1} - found.keys()
+        found |= dict.fromkeys(reached, depth)
+    del found[seed]
+    return found
 
 
 async def test_a_hub_is_cut_to_fifty_neighbours_and_paged(engine_world: World) -> None:
@@ -330,7 +360,7 @@ async def test_an_id_is_required(engine_world: World, object_id: None) -> None:
 
 
 async def test_the_object_must_be_visible(engine_world: World) -> None:
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     for object_id in (uuid4(), foreign.id):
         with pytest.raises(ObjectNotFoundError):
             await engine_world.session().expand(object_id)

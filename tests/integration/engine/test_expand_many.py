@@ -19,6 +19,8 @@ from tests.integration.engine.world import (
     put_titled,
 )
 
+pytestmark = pytest.mark.on_helix
+
 
 async def test_the_first_seed_to_reach_an_object_claims_it(engine_world: World) -> None:
     session = engine_world.session()
@@ -75,7 +77,7 @@ async def test_nil_unknown_deleted_and_foreign_seeds_are_skipped(engine_world: W
     session = engine_world.session()
     parent, parts = await put_family(session, ["x"])
     gone, _ = await put_family(session, ["y"])
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     await session.soft_delete(gone.id)
     seeds = [NIL_UUID, uuid4(), gone.key, foreign.key, parent.key, parent.key]
     assert ids(await session.expand_many(seeds)) == [parts[0].id]

@@ -51,6 +51,7 @@ def breaking(fault: BaseException | Callable[[], Awaitable[object]]) -> WordEmbe
 # The embedder
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize(
     "fault", [RuntimeError("no model"), EmbedderError("no model"), hang], ids=["raw", "own", "hangs"]
 )
@@ -96,6 +97,7 @@ async def test_a_lost_embedder_is_not_the_graphs_failure(engine_world: World, fa
     assert ids(await session.search("lemon")) == [parent.id]
 
 
+@pytest.mark.on_helix
 async def test_find_objects_degrades_as_search_does(engine_world: World) -> None:
     (entity,) = await put_titled(engine_world.session(), "lemon")
     session = engine_world.session(embedder=breaking(hang), config=SHORT)

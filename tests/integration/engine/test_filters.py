@@ -48,6 +48,7 @@ async def one_part_each(session: Session, fields: dict[str, dict[str, Any]]) -> 
     return names
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize(("wanted", "matching"), TRUTH, ids=lambda value: repr(value))
 async def test_a_value_matches_its_own_type_only(engine_world: World, wanted: Any, matching: set[str]) -> None:
     session = engine_world.session()
@@ -190,6 +191,7 @@ BOUNDS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize(("filters", "matching"), BOUNDS, ids=lambda value: str(value))
 async def test_after_is_inclusive_and_before_exclusive(
     engine_world: World, filters: dict[str, Any], matching: set[str]
@@ -197,6 +199,10 @@ async def test_after_is_inclusive_and_before_exclusive(
     session = engine_world.session()
     names = await one_part_each(session, {name: {"created_at": moment} for name, moment in MOMENTS.items()})
     assert await found_parts(session, filters, names) == matching
+    for name, moment in MOMENTS.items():
+        await session.put(Object(kind="entity", title="melon", summary=name, created_at=moment))
+    page = await session.find_objects("melon", filters=filters)
+    assert {obj.summary for obj in page.objects} == matching
 
 
 async def test_every_time_comes_back_aware_in_utc_to_the_microsecond(engine_world: World) -> None:

@@ -52,7 +52,7 @@ async def test_the_id_of_a_part_gives_its_parent_with_that_part(engine_world: Wo
 
 
 async def test_an_id_that_is_not_visible_is_not_found(engine_world: World) -> None:
-    session, stranger = engine_world.session(), World(engine_world.store).session()
+    session, stranger = engine_world.session(), engine_world.stranger().session()
     parent, parts = await put_family(session, ["lemon"])
     for reader, key in ((session, uuid4()), (stranger, parent.key)):
         with pytest.raises(ObjectNotFoundError):

@@ -10,6 +10,8 @@ from brain_async import EdgeMeta, EdgeSearchUnavailableError, LinkQueryRequiredE
 from brain_async.model.relation import Edge
 from tests.integration.engine.world import RecordingObserver, World, put_titled
 
+pytestmark = pytest.mark.on_helix
+
 
 async def test_a_note_leads_to_both_ends(engine_world: World) -> None:
     session = engine_world.session()
@@ -68,8 +70,7 @@ async def test_another_namespace_sees_no_link(engine_world: World) -> None:
     session = engine_world.session()
     one, two = await put_titled(session, "one", "two")
     await session.link(one.id, two.id, "mentions", note="renewal")
-    stranger = World(engine_world.store)
-    stranger.graph = engine_world.graph
+    stranger = engine_world.stranger()
     assert await stranger.session().find_links("mentions", "renewal") == []
 
 

@@ -34,6 +34,8 @@ from tests.integration.engine.world import (
     put_titled,
 )
 
+pytestmark = pytest.mark.on_helix
+
 
 async def test_entities_are_found_by_title_summary_properties_and_content(engine_world: World) -> None:
     session = engine_world.session()

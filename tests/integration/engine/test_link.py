@@ -35,6 +35,8 @@ from tests.integration.engine.world import (
     put_titled,
 )
 
+pytestmark = pytest.mark.on_helix
+
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -141,7 +143,7 @@ async def test_metadata_must_be_metadata(engine_world: World) -> None:
 async def test_both_ends_must_be_visible(engine_world: World) -> None:
     session = engine_world.session()
     (a,) = await put_titled(session, "a")
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     for from_id, to_id, end in ((uuid4(), a.id, "from"), (a.id, uuid4(), "to"), (a.id, foreign.id, "to")):
         with pytest.raises(ObjectNotFoundError, match=f"{end} object not found"):
             await session.link(from_id, to_id, "about")
@@ -159,7 +161,7 @@ async def test_both_ends_must_be_first_class(engine_world: World) -> None:
 
 async def test_both_ends_must_be_of_one_namespace_also_without_a_scope(engine_world: World) -> None:
     (a,) = await put_titled(engine_world.session(), "a")
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     with pytest.raises(NamespaceMismatchError):
         await engine_world.engine().link(Scope(), a.id, foreign.id, "about")
 

@@ -10,6 +10,8 @@ from brain_async import Edge, EdgeMeta, GraphWriterRequiredError, InvalidInputEr
 from brain_async.ops import link
 from tests.integration.engine.world import FaultyGraph, FaultyLedger, RecordingObserver, World, down, ids, put_titled
 
+pytestmark = pytest.mark.on_helix
+
 
 def edges_from(source: Object, targets: list[Object], note: str = "") -> list[Edge]:
     return [

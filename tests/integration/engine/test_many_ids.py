@@ -5,9 +5,12 @@ from __future__ import annotations
 from uuid import uuid4
 
 import anyio
+import pytest
 
 from brain_async import Object
 from tests.integration.engine.world import World, ids, put_family, put_titled
+
+pytestmark = pytest.mark.on_helix
 
 MANY = 40_000
 

@@ -8,6 +8,8 @@ from brain_async import BackendError, BackendTimeoutError, EngineConfig, GraphWr
 from brain_async.adapters.memory import MemoryGraph
 from tests.integration.engine.world import FaultyGraph, RecordingObserver, World, hang, ids, put_family, put_titled
 
+pytestmark = pytest.mark.on_helix
+
 
 async def test_an_empty_graph_is_made_equal_to_store_and_ledger(engine_world: World) -> None:
     session = engine_world.session(ledger=engine_world.ledger)
@@ -37,7 +39,7 @@ async def test_batches_follow_each_other_to_the_end(engine_world: World) -> None
 
 
 async def test_only_the_scopes_own_objects_are_projected(engine_world: World) -> None:
-    await put_titled(World(engine_world.store).session(), "foreign")
+    await put_titled(engine_world.stranger().session(), "foreign")
     assert await engine_world.engine().project(engine_world.scope) == (0, 0)
 
 

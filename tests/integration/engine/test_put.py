@@ -94,6 +94,7 @@ async def test_putting_what_was_read_keeps_created_at_to_the_microsecond(engine_
     assert (await session.read(stored.id)).created_at == NOW
 
 
+@pytest.mark.on_helix
 async def test_the_whole_object_is_replaced_everywhere(engine_world: World) -> None:
     session = engine_world.session()
     full = await session.put(Object(kind="thing", title="lemon", summary="S", content="C", properties={"a": "melon"}))
@@ -104,6 +105,7 @@ async def test_the_whole_object_is_replaced_everywhere(engine_world: World) -> N
     assert ids(await session.find_objects("apple")) == [full.id]
 
 
+@pytest.mark.on_helix
 async def test_a_put_makes_deleted_live_again(engine_world: World) -> None:
     session = engine_world.session()
     stored = await session.put(Object(kind="thing", title="lemon"))
@@ -112,6 +114,7 @@ async def test_a_put_makes_deleted_live_again(engine_world: World) -> None:
     assert ids(await session.find_objects("lemon")) == [stored.id]
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize(
     ("fields", "error", "field"),
     [
@@ -144,8 +147,9 @@ async def test_a_namespace_is_needed_from_the_object_or_the_scope(engine_world: 
     assert stored.namespace_id == engine_world.namespace
 
 
+@pytest.mark.on_helix
 async def test_an_id_of_another_namespace_is_never_overwritten(engine_world: World) -> None:
-    session, stranger = engine_world.session(), World(engine_world.store).session()
+    session, stranger = engine_world.session(), engine_world.stranger().session()
     stored = await session.put(Object(kind="thing", title="mine"))
     with pytest.raises(NamespaceMismatchError):
         await stranger.put(Object(id=stored.id, kind="thing", title="theirs"))
@@ -159,7 +163,7 @@ async def test_a_part_needs_a_live_first_class_parent(engine_world: World) -> No
     session = engine_world.session()
     parent, parts = await put_family(session, ["x"])
     own = uuid4()
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     for object_id, parent_id in ((uuid4(), parts[0].key), (own, own), (uuid4(), foreign.key)):
         with pytest.raises(ParentNotFirstClassError):
             await session.put(Object(id=object_id, kind="section", parent_id=parent_id))
@@ -228,6 +232,7 @@ async def test_the_embedders_vector_replaces_the_callers_where_there_is_text(eng
     assert stored[texted.id] != ones
 
 
+@pytest.mark.on_helix
 async def test_without_an_embedder_the_callers_vector_is_kept_and_searched(engine_world: World) -> None:
     plain = engine_world.session()
     parent = await plain.put(Object(kind="document", title="T"))
@@ -236,6 +241,7 @@ async def test_without_an_embedder_the_callers_vector_is_kept_and_searched(engin
     assert ids(page) == [parent.id]
 
 
+@pytest.mark.on_helix
 async def test_a_text_whose_vector_is_all_zero_is_stored_without_one(engine_world: World) -> None:
     session = engine_world.session(embedder=WordEmbedder())
     stored = await session.put(Object(kind="thing", title="?!"))
@@ -244,6 +250,7 @@ async def test_a_text_whose_vector_is_all_zero_is_stored_without_one(engine_worl
     assert row.embedding is None
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize("answer", ["raises", "wrong count", "not finite", "ragged"])
 async def test_a_failing_embedder_stores_nothing(engine_world: World, answer: str) -> None:
     class Broken(WordEmbedder):
@@ -277,6 +284,7 @@ async def test_a_hanging_embedder_is_bounded_and_stores_nothing(engine_world: Wo
         await session.read(object_id)
 
 
+@pytest.mark.on_helix
 async def test_an_embedder_of_another_dimension_is_refused_before_writing(engine_world: World) -> None:
     session = engine_world.session(embedder=WordEmbedder(dimension=9))
     object_id = uuid4()
@@ -287,6 +295,7 @@ async def test_an_embedder_of_another_dimension_is_refused_before_writing(engine
         await session.read(object_id)
 
 
+@pytest.mark.on_helix
 async def test_a_query_of_another_dimension_degrades_to_text(engine_world: World) -> None:
     parent, _ = await put_family(engine_world.session(embedder=WordEmbedder()), ["lemon"])
     session = engine_world.session(embedder=WordEmbedder(dimension=9))
@@ -302,6 +311,7 @@ async def test_a_query_of_another_dimension_degrades_to_text(engine_world: World
 # The graph
 
 
+@pytest.mark.on_helix
 async def test_only_first_class_objects_become_nodes(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
     session = engine_world.session(graph=graph)
@@ -309,6 +319,7 @@ async def test_only_first_class_objects_become_nodes(engine_world: World) -> Non
     assert graph.calls == ["ensure_objects"]
 
 
+@pytest.mark.on_helix
 @pytest.mark.parametrize("cause", [down("graph"), RuntimeError("driver"), DimensionMismatchError(expected=8, got=9)])
 async def test_a_node_that_cannot_be_made_leaves_the_row_and_putting_again_heals(
     engine_world: World, cause: Exception
@@ -329,6 +340,7 @@ async def test_a_node_that_cannot_be_made_leaves_the_row_and_putting_again_heals
     assert ids(await session.find_objects("lemon")) == [obj.id]
 
 
+@pytest.mark.on_helix
 async def test_a_graph_whose_answer_is_lost_gives_one_node_after_repeating(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
     session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.05))

@@ -65,7 +65,7 @@ async def test_parents_may_come_after_their_parts(engine_world: World) -> None:
 
 async def test_each_bad_object_is_named_and_the_others_stored(engine_world: World) -> None:
     session = engine_world.session()
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     good = things(5)
     bad: list[object] = [
         Object(kind="thing", title="a\x00b"),
@@ -214,6 +214,7 @@ async def test_a_store_that_is_down_is_given_up_on(engine_world: World) -> None:
     assert len(store.calls) < 60
 
 
+@pytest.mark.on_helix
 async def test_a_failing_graph_says_stored_and_putting_again_heals(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
     session = engine_world.session(graph=graph)
@@ -289,6 +290,7 @@ async def test_cancelling_keeps_the_batches_already_written(engine_world: World)
     assert read == [obj.id for obj in objects[: write.WRITE_BATCH]]
 
 
+@pytest.mark.on_helix
 async def test_an_object_that_failed_is_nowhere(engine_world: World) -> None:
     session = engine_world.session()
     bad = Object(id=uuid4(), kind="thing", title="lemon", summary="\ud800")

@@ -9,6 +9,8 @@ from brain_async.analysis import index_terms
 from brain_async.testing.search_checks import OPERATOR_QUERIES
 from tests.integration.engine.world import World, evidence_ids, ids, put_family, put_titled
 
+pytestmark = pytest.mark.on_helix
+
 # Those with a word that is no stop word: the others are searched like any text, and found by nothing.
 LITERALS = [query for query in OPERATOR_QUERIES if index_terms(query)]
 

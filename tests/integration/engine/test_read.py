@@ -30,7 +30,7 @@ async def test_children_come_in_order_without_content(engine_world: World) -> No
 
 
 async def test_children_of_an_invisible_parent_are_not_listed(engine_world: World) -> None:
-    session, stranger = engine_world.session(), World(engine_world.store).session()
+    session, stranger = engine_world.session(), engine_world.stranger().session()
     parent, _ = await put_family(session, ["x"])
     with pytest.raises(ObjectNotFoundError):
         await stranger.list_children(parent.id)

@@ -22,12 +22,12 @@ from brain_async import (
     Reconciler,
     ReconcileReport,
 )
-from brain_async.adapters.memory import MemoryGraph
 from brain_async.model.filters import Filters
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta
 from brain_async.model.scope import Scope
 from tests.integration.engine.world import (
     DualWorld,
+    Graph,
     RecordingObserver,
     World,
     down,
@@ -43,7 +43,7 @@ EQUAL = Drift(compared=True)
 
 @pytest.fixture
 def world(engine_world: World) -> DualWorld:
-    return DualWorld(engine_world.store)
+    return DualWorld(engine_world.store, engine_world.graph)
 
 
 # Without faults
@@ -204,7 +204,7 @@ async def test_differences_are_found_over_many_pages(world: DualWorld) -> None:
 
 async def test_a_graph_that_cannot_be_scanned_is_told_everything_again(world: DualWorld) -> None:
     class Unscannable:
-        def __init__(self, inner: MemoryGraph) -> None:
+        def __init__(self, inner: Graph) -> None:
             for name in ("neighbors", "ensure_objects", "remove_objects", "add_edges", "remove_edges"):
                 setattr(self, name, getattr(inner, name))
 
@@ -216,8 +216,8 @@ async def test_a_graph_that_cannot_be_scanned_is_told_everything_again(world: Du
 
 
 async def test_other_namespaces_are_left_alone(world: DualWorld) -> None:
-    other = DualWorld(world.store)
-    (theirs,) = await put_titled(other.session(graph=world.graph), "theirs")
+    other = DualWorld(world.store, world.graph)
+    (theirs,) = await put_titled(other.session(), "theirs")
     await tampered(world)
     before = await world.graph.scan_nodes(other.scope, after=None, limit=10)
     report = await world.engine().reconcile(world.scope, full=True)
@@ -255,7 +255,7 @@ async def test_one_poisoned_entry_keeps_no_other_back(world: DualWorld) -> None:
     bad, *good = await put_titled(world.session(graph=None), *(f"n {n}" for n in range(20)))
 
     class Picky:
-        def __init__(self, inner: MemoryGraph) -> None:
+        def __init__(self, inner: Graph) -> None:
             self._inner = inner
 
         def __getattr__(self, name: str) -> object:

@@ -63,6 +63,7 @@ async def test_a_parent_appears_once_with_its_best_three_parts(engine_world: Wor
     assert evidence_ids(page) == newest_first, "equal scores: the newer part first"
 
 
+@pytest.mark.on_helix
 async def test_which_channels_ran_is_said(engine_world: World) -> None:
     session = engine_world.session()
     await put_family(session, ["plain words"])
@@ -101,6 +102,7 @@ async def test_trigram_forgives_a_typo_in_an_identifier_only(engine_world: World
     assert outcomes(await session.search("how is the gatevay called"))["trigram"] == "skipped"
 
 
+@pytest.mark.on_helix
 async def test_the_entity_text_of_a_parent_adds_to_its_parts(engine_world: World) -> None:
     session = engine_world.session(config=NO_DECAY)
     about, _ = await put_family(session, ["lemon trees"], title="Citrus")
@@ -108,6 +110,7 @@ async def test_the_entity_text_of_a_parent_adds_to_its_parts(engine_world: World
     assert ids(await session.search("lemon")) == [other.id, about.id]
 
 
+@pytest.mark.on_helix
 async def test_an_entity_without_parts_is_found_without_evidence(engine_world: World) -> None:
     session = engine_world.session()
     entity = await session.put(Object(kind="person", title="Ada Example"))
@@ -172,6 +175,7 @@ async def test_a_triple_hit_scores_the_sum_of_its_reciprocal_ranks(engine_world:
     assert page.objects[0].score == pytest.approx((weights.lexical + weights.trigram + weights.vector) / 61)
 
 
+@pytest.mark.on_helix
 async def test_identical_parts_page_through_in_one_order(engine_world: World) -> None:
     session = engine_world.session(config=EngineConfig(now=lambda: NOW))
     parents = [Object(kind="document", title="Same") for _ in range(60)]
@@ -224,6 +228,7 @@ async def test_a_selective_filter_still_fills_the_page(engine_world: World) -> N
     assert len(page.objects) == 5
 
 
+@pytest.mark.on_helix
 async def test_filters_describe_the_part_or_its_parent_but_not_half_of_each(engine_world: World) -> None:
     session = engine_world.session()
     won, _ = await put_family(session, ["lemon"], kind="deal", properties={"stage": "won"})
@@ -268,6 +273,7 @@ async def test_a_search_replaces_the_result_set_even_with_nothing(engine_world: 
         await session.continue_(first.result_set_id)
 
 
+@pytest.mark.on_helix
 async def test_an_entity_that_has_become_a_part_is_no_result_of_its_own(engine_world: World) -> None:
     session = engine_world.session()
     parent = await session.put(Object(kind="document", title="Citrus"))
@@ -277,6 +283,7 @@ async def test_an_entity_that_has_become_a_part_is_no_result_of_its_own(engine_w
     assert (ids(page), evidence_ids(page), page.total) == ([parent.id], [once.id], 1)
 
 
+@pytest.mark.on_helix
 async def test_the_store_decides_whether_an_entity_passes_the_filters(engine_world: World) -> None:
     session = engine_world.session()
     entity = await session.put(Object(kind="deal", title="lemon", properties={"stage": "won"}))
@@ -286,6 +293,7 @@ async def test_the_store_decides_whether_an_entity_passes_the_filters(engine_wor
     assert ids(await session.search("lemon")) == [entity.id]
 
 
+@pytest.mark.on_helix
 async def test_a_deleted_part_or_parent_is_not_found(engine_world: World) -> None:
     session = engine_world.session()
     gone, _ = await put_family(session, ["lemon"])
@@ -296,11 +304,11 @@ async def test_a_deleted_part_or_parent_is_not_found(engine_world: World) -> Non
     assert (ids(page), evidence_ids(page)) == ([kept.id], [parts[1].id])
 
 
+@pytest.mark.on_helix
 async def test_another_namespace_sees_nothing(engine_world: World) -> None:
     session = engine_world.session(embedder=WordEmbedder())
     await put_family(session, ["lemon"], title="Lemon")
-    stranger = World(engine_world.store)
-    stranger.graph = engine_world.graph
+    stranger = engine_world.stranger()
     assert (await stranger.session(embedder=WordEmbedder()).search("lemon")).objects == ()
 
 

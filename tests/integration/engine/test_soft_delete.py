@@ -28,6 +28,8 @@ from tests.integration.engine.world import (
     put_titled,
 )
 
+pytestmark = pytest.mark.on_helix
+
 
 async def test_it_is_gone_from_everywhere(engine_world: World) -> None:
     session = engine_world.session(ledger=engine_world.ledger)
@@ -64,7 +66,7 @@ async def test_deleting_a_part_leaves_the_graph_alone(engine_world: World) -> No
 
 async def test_missing_foreign_and_deleted_are_not_found(engine_world: World) -> None:
     session = engine_world.session()
-    (foreign,) = await put_titled(World(engine_world.store).session(), "foreign")
+    (foreign,) = await put_titled(engine_world.stranger().session(), "foreign")
     (gone,) = await put_titled(session, "gone")
     await session.soft_delete(gone.id)
     for object_id in (uuid4(), foreign.id, gone.id):

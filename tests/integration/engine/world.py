@@ -19,20 +19,26 @@ from brain_async.errors import BackendError
 from brain_async.model.results import ChannelOutcome
 from brain_async.ports.host import OperationEnd, OperationStart
 from brain_async.ports.store import Vector
+from helixgraph import HelixGraph
 
 DIMENSION = 8
 Store = MemoryStore | PostgresStore
+Graph = MemoryGraph | HelixGraph
 
 
 class World:
-    """A store (which other tests may share), an empty graph and ledger, and a fresh namespace."""
+    """A store and a graph (which other tests may share), an empty ledger, and a fresh namespace."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, graph: Graph | None = None) -> None:
         self.store = store
-        self.graph = MemoryGraph()
+        self.graph = graph or MemoryGraph()
         self.ledger = MemoryEdgeLedger()
         self.namespace = uuid4()
         self.scope = Scope(self.namespace)
+
+    def stranger(self) -> World:
+        """Another namespace of the same store and graph."""
+        return World(self.store, self.graph)
 
     def engine(self, **options: Any) -> Engine:
         """An engine over the store and the graph, or over what ``options`` put in their place."""
@@ -250,8 +256,8 @@ def down(name: str = "backend") -> BackendError:
 class DualWorld(World):
     """A world with a ledger in the same backend as the store, all three of them failing on demand."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, graph: Graph | None = None) -> None:
+        super().__init__(store, graph)
         self.faulty_store = FaultyStore(store)
         self.faulty_graph = FaultyGraph(self.graph)
         ledger = PostgresEdgeLedger(store) if isinstance(store, PostgresStore) else MemoryEdgeLedger()

@@ -10,7 +10,7 @@ from helixdb import IndexSpec, ReadBatch, Traversal, VectorDistanceMetric, Write
 
 from brain_async.errors import SearchIndexNotReadyError
 from helixgraph.client import Connection
-from helixgraph.properties import LABEL, index_name
+from helixgraph.properties import LABEL, RELATION_LABEL, index_name
 from helixgraph.request import Template
 
 __all__ = [
@@ -47,6 +47,8 @@ def node_indexes(dimension: int, properties: Sequence[str] = (), *, tenants: boo
         IndexSpec.node_equality(LABEL, "namespace_id"),
         IndexSpec.node_equality(LABEL, "kind"),
         IndexSpec.node_range(LABEL, "updated_at"),
+        *(IndexSpec.node_range(LABEL, name) for name in ("object_id", "scan_key")),
+        IndexSpec.node_unique_equality(RELATION_LABEL, "name"),
         *(IndexSpec.node_equality(LABEL, index_name(name)) for name in properties),
         text_index(tenants=tenants),
         *([vector_index(dimension, tenants=tenants)] if vectors else []),
@@ -54,9 +56,10 @@ def node_indexes(dimension: int, properties: Sequence[str] = (), *, tenants: boo
 
 
 def edge_indexes(label: str, *, noted: bool) -> list[IndexSpec]:
-    """The indexes over the edges of a label: by their ends, and ``noted``: by their notes."""
+    """The indexes over the edges of a label: by their ends, in order of them, and ``noted``: by their notes."""
     return [
         IndexSpec.edge_equality(label, "edge_key"),
+        *(IndexSpec.edge_range(label, name) for name in ("edge_key", "scan_key")),
         *([IndexSpec.edge_text(label, "search_text")] if noted else []),
     ]
 

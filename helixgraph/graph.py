@@ -16,11 +16,13 @@ from brain_async.model.filters import Filters
 from brain_async.model.object import Object
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
+from brain_async.ports.graph import NodeVersion
 from brain_async.ports.store import Vector
 from helixgraph import bootstrap, hops, queries
 from helixgraph.client import Connection
 from helixgraph.properties import namespace_of, namespace_value, query_words
 from helixgraph.rows import Row, chunked, edge_hit, edge_key, edge_row, node_candidate, node_row, owned_by
+from helixgraph.scan import Scanner, register_relation
 from helixgraph.search import Restriction, best, restriction
 
 __all__ = ["HelixGraph"]
@@ -33,9 +35,9 @@ _BYTES: Final = 4 << 20  # of one write, well below the server's 16 MiB
 class HelixGraph:
     """Nodes and edges in HelixDB, a projection that can be filled again from store and ledger.
 
-    Implements GraphReader, GraphWriter, GraphObjectSearcher and GraphEdgeSearcher of ``brain_async.ports.graph``. Entity texts
-    and notes are matched by whole words, case folded, neither stemmed nor stopped. A write leaves alone, without an
-    error, what its scope does not see. Parts are not taken as nodes. An end of an edge need not be an ensured object.
+    Implements every port of ``brain_async.ports.graph``. Entity texts and notes are matched by whole words, case folded,
+    neither stemmed nor stopped. A write leaves alone, without an error, what its scope does not see. Parts are not taken as
+    nodes. An end of an edge need not be an ensured object.
 
     Scores of the text search are BM25 with the statistics of the whole index, or of the namespace's with ``tenants``;
     those of the vector search are cosines. ``bootstrap`` must have run before searches and edges work well; the openers of
@@ -61,6 +63,7 @@ class HelixGraph:
         timeout: float | None = 30.0,
     ) -> None:
         self._connection = Connection(client, timeout=timeout)
+        self._scanner = Scanner(self._connection)
         self._dimension = dimension
         self._tenants = tenants
         self._indexed = tuple(dict.fromkeys(indexed_properties))
@@ -235,6 +238,14 @@ class HelixGraph:
         hits.sort(key=lambda hit: (-hit.score, hit.edge.from_id, hit.edge.to_id))
         return hits[:k]
 
+    # GraphScanner
+
+    async def scan_nodes(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[NodeVersion]:
+        return await self._scanner.nodes(scope, after=after, limit=limit)
+
+    async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
+        return await self._scanner.edges(scope, after=after, limit=limit)
+
     async def _search(
         self, channel: queries.Channel, scope: Scope, query: str | list[float], filters: Filters, k: int
     ) -> list[Candidate]:
@@ -280,6 +291,7 @@ class HelixGraph:
     async def _index_label(self, label: str, *, noted: bool) -> None:
         if (label, noted) not in self._indexed_labels and (label, True) not in self._indexed_labels:
             await bootstrap.create_indexes(self._connection, bootstrap.edge_indexes(label, noted=noted))
+            await self._connection.write(register_relation().request(name=label))
             self._indexed_labels.add((label, noted))
 
     def _node_rows(self, objects: Sequence[Object]) -> list[Row]:

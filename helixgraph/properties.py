@@ -23,6 +23,7 @@ __all__ = [
     "LABEL",
     "MAX_QUERY_TERMS",
     "NODE_FIELDS",
+    "RELATION_LABEL",
     "UNSET_TIME",
     "filter_values",
     "index_key",
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 LABEL: Final = "Object"
+RELATION_LABEL: Final = "RelationType"
+"""Of the nodes that name, each, a label that edges have."""
+
 NODE_FIELDS: Final = (
     "namespace_id",
     "kind",
@@ -49,6 +53,7 @@ NODE_FIELDS: Final = (
     "position",
     "created_at",
     "updated_at",
+    "scan_key",
 )
 """What every node has beside object_id (and embedding, where the object has one). A node with object_id alone stands for an
 end of an edge whose object was not ensured: it belongs to nobody and is never found by a search."""

@@ -130,7 +130,7 @@ def ensure_edges(label: str, *, noted: bool, redated: bool) -> Template:
 
     ``noted``: all have a note, or none has. ``redated``: created_at replaces that of a known edge too.
     """
-    fields = [*EDGE_FIELDS, "edge_key", "created_at", *(["search_text"] if noted else [])]
+    fields = [*EDGE_FIELDS, "edge_key", "scan_key", "created_at", *(["search_text"] if noted else [])]
     new = {name: _param("first_update" if name == "updated_at" else name) for name in fields}
     update = _set_all(g().e(EdgeRef.var("known")), [name for name in fields if redated or name != "created_at"])
     ends = (

@@ -68,6 +68,7 @@ def node_row(obj: Object, dimension: int, indexed: Sequence[str] = ()) -> Row:
         "position": obj.position,
         "created_at": micros(obj.created_at),
         "updated_at": micros(obj.updated_at),
+        "scan_key": f"{namespace_value(obj.namespace_id)}|{obj.key}",
         **{index_name(name): index_key(tagged(obj.properties.get(name))) for name in indexed},
     }
     if obj.embedding is not None:
@@ -106,6 +107,7 @@ def edge_row(edge: Edge) -> Row:
         "from": str(edge.from_id),
         "to": str(edge.to_id),
         "edge_key": edge_key(edge.from_id, edge.to_id),
+        "scan_key": f"{namespace_value(edge.namespace_id)}|{edge_key(edge.from_id, edge.to_id)}",
         "namespace_id": namespace_value(edge.namespace_id),
         "note": edge.meta.note,
         "status": edge.meta.status,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from helixdb import AsyncClient
 
-from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
 from brain_async.testing.subjects import CheckedGraph
 from helixgraph import HelixGraph
 
@@ -13,4 +13,5 @@ graph_reader: GraphReader = graph
 graph_writer: GraphWriter = graph
 graph_object_searcher: GraphObjectSearcher = graph
 graph_edge_searcher: GraphEdgeSearcher = graph
+graph_scanner: GraphScanner = graph
 checked_graph: CheckedGraph = graph

@@ -121,10 +121,21 @@ async def _compare(world: _World, helix: HelixGraph, memory: MemoryGraph) -> Non
     vectors = [await graph.search_objects_vector(scope, vector, filters, k=100) for graph in (helix, memory)]
     assert {hit.id for hit in vectors[0]} == {hit.id for hit in vectors[1]}
     assert [hit.score for hit in vectors[0]] == pytest.approx([hit.score for hit in vectors[1]], abs=1e-5)
+    await _compare_scans(world, helix, memory)
     notes = [await graph.search_edges(scope, label, query, k=100) for graph in (helix, memory)]
     assert {(hit.edge.namespace_id, hit.edge.key): hit.edge.meta for hit in notes[0]} == {
         (hit.edge.namespace_id, hit.edge.key): hit.edge.meta for hit in notes[1]
     }
+
+
+async def _compare_scans(world: _World, helix: HelixGraph, memory: MemoryGraph) -> None:
+    scope, limit = world.scope(), world.random.choice((1, 2, 3, 100))
+    after, after_key = world.random.choice([None, *world.ids]), world.random.choice([None, world.key()])
+    nodes = [await graph.scan_nodes(scope, after=after, limit=limit) for graph in (helix, memory)]
+    assert list(nodes[0]) == list(nodes[1])
+    edges = [await graph.scan_edges(scope, after=after_key, limit=limit) for graph in (helix, memory)]
+    assert [edge.key for edge in edges[0]] == [edge.key for edge in edges[1]]
+    assert [sorted(map(repr, page)) for page in edges[:1]] == [sorted(map(repr, page)) for page in edges[1:]]
 
 
 @pytest.mark.parametrize("tenants", [False, True])

@@ -17,6 +17,7 @@ __all__ = [
     "create_indexes",
     "drop_index",
     "edge_indexes",
+    "holds",
     "node_indexes",
     "remove_embeddings",
     "text_index",
@@ -95,6 +96,13 @@ async def remove_embeddings(connection: Connection) -> None:
     rows: object = True
     while rows:
         rows = (await _write(connection, batch))["rows"]
+
+
+async def holds(connection: Connection, nodes: int) -> bool:
+    """Whether there are more than ``nodes`` nodes."""
+    found = g().n_with_label(LABEL).limit(nodes + 1).count()
+    count: int = (await _read(connection, read_batch().var_as("count", found).returning(["count"])))["count"]
+    return count > nodes
 
 
 async def _built(connection: Connection, receipt: dict[str, Any], spec: IndexSpec) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import anyio.to_thread
+from anyio import CancelScope
 from helixdb import AsyncClient
 
 from brain_async.errors import DimensionMismatchError, LinkArgumentsError, SearchIndexNotReadyError
@@ -29,6 +30,7 @@ __all__ = ["HelixGraph"]
 
 _ROWS: Final = 250  # of one write: the engine re-indexes at most 512 texts at once
 _INDEXED_VECTORS: Final = 64  # of one write: each costs more the larger the index is, and all must fit the deadline
+_BULK_LEAST: Final = 1_000  # nodes: fewer are indexed as they come, in seconds
 _BYTES: Final = 4 << 20  # of one write, well below the server's 16 MiB
 
 
@@ -127,17 +129,22 @@ class HelixGraph:
         await self.bootstrap(tenants=tenants)
 
     @asynccontextmanager
-    async def bulk(self) -> AsyncIterator[None]:
-        """Fill a large graph: no vector index while the block runs, and one is built when it ends, also by an error.
+    async def bulk(self, nodes: int | None = None) -> AsyncIterator[None]:
+        """Fill a large graph: no vector index while the block runs, and one is built when it ends, however it ends.
 
-        Vector searches raise SearchIndexNotReadyError meanwhile, in every process.
+        Vector searches raise SearchIndexNotReadyError meanwhile, in every process. Nothing is done where it would not pay:
+        for fewer ``nodes`` than a thousand or than the graph holds already, since the index is built for those too.
         """
+        if nodes is not None and (nodes < _BULK_LEAST or await bootstrap.holds(self._connection, nodes)):
+            yield
+            return
         await bootstrap.drop_index(self._connection, bootstrap.vector_index(self._dimension, tenants=self._tenants))
         await self.bootstrap(bulk=True)
         try:
             yield
         finally:
-            await self.bootstrap()
+            with CancelScope(shield=True):
+                await self.bootstrap()
 
     async def ensure_edge_text_index(self, relation_type: str) -> None:
         """Make the indexes of this label, that of notes among them, and wait; writes of noted edges do it themselves."""

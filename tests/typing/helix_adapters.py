@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from helixdb import AsyncClient
 
-from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
+from brain_async.ports.graph import (
+    GraphBulkLoader,
+    GraphEdgeSearcher,
+    GraphObjectSearcher,
+    GraphReader,
+    GraphScanner,
+    GraphWriter,
+)
 from brain_async.testing.subjects import CheckedGraph
 from helixgraph import HelixGraph
 
@@ -14,4 +21,5 @@ graph_writer: GraphWriter = graph
 graph_object_searcher: GraphObjectSearcher = graph
 graph_edge_searcher: GraphEdgeSearcher = graph
 graph_scanner: GraphScanner = graph
+graph_bulk_loader: GraphBulkLoader = graph
 checked_graph: CheckedGraph = graph

@@ -46,6 +46,7 @@
         ├── RerankerError
         ├── GraphEnsureError
         ├── GraphRemoveError
+        ├── GraphLockedError                   another process has the embedded graph open
         ├── LedgerError
         ├── SearchIndexNotReadyError
         └── LocalServerError                   the embedded Postgres could not be started
@@ -69,6 +70,7 @@ __all__ = [
     "EmbedderError",
     "EventLoopMismatchError",
     "GraphEnsureError",
+    "GraphLockedError",
     "GraphRemoveError",
     "GraphRequiredError",
     "GraphWriterRequiredError",
@@ -432,6 +434,20 @@ class GraphRemoveError(BackendError):
     """Raised when the graph node could not be removed; the object is untouched."""
 
     code = "graph_remove"
+
+
+class GraphLockedError(BackendError):
+    """Raised when the directory of an embedded graph is open already. ``owner`` is the id of that process, None if unknown."""
+
+    code = "graph_locked"
+
+    def __init__(self, directory: str, owner: int | None) -> None:
+        super().__init__(
+            f"the graph's directory {directory} is already open, by process {owner or 'unknown'}: close it there, open it with "
+            "read_only=True, which needs no lock, or run a Helix server and have every process use open_helix(url=...)"
+        )
+        self.directory = directory
+        self.owner = owner
 
 
 class LedgerError(BackendError):

@@ -77,7 +77,7 @@ async def open_helix_embedded(
         tenants, indexed_properties: see HelixGraph.
         bootstrap: make the indexes that are missing; False leaves that, or ``rebuild_indexes``, to the caller.
 
-    A directory is open in one place at a time: BackendError names the process that has it. Raises MissingExtensionError
+    A directory is open in one place at a time: GraphLockedError names the process that has it. Raises MissingExtensionError
     without the package helix-db-embedded, and what ``HelixGraph.bootstrap`` raises.
     """
     await _load_engine()

@@ -9,7 +9,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from brain_async.errors import BackendError
+from brain_async.errors import BackendError, GraphLockedError
 
 __all__ = ["DirectoryLock"]
 
@@ -23,7 +23,10 @@ class DirectoryLock:
 
     @classmethod
     def take(cls, path: str | os.PathLike[str]) -> DirectoryLock:
-        """Create the directory if it is missing and lock it. Raises BackendError when it is in use or cannot be made."""
+        """Create the directory if it is missing and lock it.
+
+        Raises GraphLockedError when it is in use, BackendError when it cannot be made.
+        """
         home = Path(os.path.realpath(os.path.expanduser(path)))
         try:
             home.mkdir(parents=True, exist_ok=True)
@@ -33,12 +36,9 @@ class DirectoryLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            owner = os.pread(descriptor, 32, 0).strip()
             os.close(descriptor)
-            raise BackendError(
-                f"the graph's directory {home} is already open, by process {owner}: close it there, or run a Helix "
-                "server and have every process use open_helix(url=...)"
-            ) from error
+            raise GraphLockedError(str(home), int(owner) if owner.isdigit() else None) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         return cls(home, descriptor)

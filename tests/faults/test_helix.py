@@ -20,6 +20,7 @@ from brain_async.errors import (
     BackendError,
     BackendTimeoutError,
     ClosedError,
+    GraphLockedError,
     InvalidInputError,
     SearchIndexNotReadyError,
 )
@@ -190,16 +191,16 @@ async def test_a_directory_is_open_in_one_process(tmp_path: Path) -> None:
     home = tmp_path / "graph"
     async with _child(home, scope) as process:
         with pytest.raises(
-            BackendError, match=rf"already open, by process {process.pid}: .*open_helix\(url="
+            GraphLockedError, match=rf"already open, by process {process.pid}: .*read_only=True.*open_helix\(url="
         ) as raised:
             async with open_helix_embedded(home, dimension=4):
                 raise AssertionError("it must not open")
-        assert type(raised.value) is BackendError
+        assert raised.value.owner == process.pid
         process.kill()
         await process.wait()
         async with open_helix_embedded(home, dimension=4) as graph:
             assert await text_hits(graph, scope, "acknowledged") is not None
-            with pytest.raises(BackendError, match=f"by process {os.getpid()}"):
+            with pytest.raises(GraphLockedError, match=f"by process {os.getpid()}"):
                 async with open_helix_embedded(home / "." / "", dimension=4):
                     raise AssertionError("it must not open")
             await graph.ensure_objects(scope, [new_parent(scope, title="unharmed")])

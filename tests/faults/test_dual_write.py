@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
-from uuid import UUID
 
 import anyio
-import asyncpg
 import msgspec
 import pytest
 
@@ -22,37 +20,38 @@ from brain_async import (
     Object,
     Session,
 )
-from brain_async.adapters.memory import MemoryStore
-from brain_async.adapters.postgres import open_postgres
+from brain_async.adapters.memory import MemoryGraph
 from brain_async.model.filters import Filters
-from tests.integration.engine.world import DIMENSION, DualWorld, FaultyGraph, Store, down, hang, put_titled
+from helixgraph import open_helix_embedded
+from tests.integration.engine.world import DIMENSION, DualWorld, FaultyGraph, Graph, Store, down, hang, put_titled
 
-SHORT = EngineConfig(graph_timeout=0.05)
 EQUAL = Drift(compared=True)
 
 
-@pytest.fixture(scope="module", params=["memory", "pg_textsearch", "portable"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
-    """One store for all tests of a backend: they use namespaces of their own."""
-    if request.param == "memory":
-        yield MemoryStore(dimension=DIMENSION)
-        return
-    dsn, schema = request.getfixturevalue("postgres_dsn"), f"dual_{request.param}"
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(f"drop schema if exists {schema} cascade; create schema {schema}")
-        async with open_postgres(
-            dsn, dimension=DIMENSION, lexical=request.param, search_path=f"{schema}, public"
-        ) as opened:
+@pytest.fixture(scope="module", params=["memory", "memory-helix", "pg_textsearch", "portable"])
+def pair(request: pytest.FixtureRequest) -> tuple[str, str]:
+    """(store, graph); the graph is in memory where none is named."""
+    store, _, graph = request.param.partition("-")
+    return store, graph
+
+
+@pytest.fixture(scope="module")
+def backend(pair: tuple[str, str]) -> str:
+    return pair[0]
+
+
+@pytest.fixture(scope="module")
+async def graph(pair: tuple[str, str]) -> AsyncIterator[Graph]:
+    if pair[1] == "helix":
+        async with open_helix_embedded(dimension=DIMENSION) as opened:
             yield opened
-        await connection.execute(f"drop schema {schema} cascade")
-    finally:
-        await connection.close()
+    else:
+        yield MemoryGraph()
 
 
 @pytest.fixture
-def world(store: Store) -> DualWorld:
-    return DualWorld(store)
+def world(store: Store, graph: Graph) -> DualWorld:
+    return DualWorld(store, graph)
 
 
 class State(msgspec.Struct, frozen=True):
@@ -80,7 +79,7 @@ class Bench:
 
     @classmethod
     async def made(cls, world: DualWorld) -> Bench:
-        session = world.session(config=SHORT)
+        session = world.session()
         a, b = await put_titled(session, "old", "b")
         await session.link(a.id, b.id, "about", note="old")
         bench = cls(world, session, a, b)
@@ -195,8 +194,12 @@ def _case_id(case: Case) -> str:
     return f"{case.verb}-{case.part}-{case.method}-{case.when}".replace(" ", "_")
 
 
-def _break(world: DualWorld, case: Case) -> BackendError | None:
-    """Make the method fail; returns the error that it raises, None where it hangs."""
+def _break(bench: Bench, case: Case, **settings: Any) -> BackendError | None:
+    """Make the method fail in calls under ``settings``; returns the error that it raises, None where it hangs."""
+    world = bench.world
+    if case.when in ("hangs", "late"):
+        settings["graph_timeout"] = 0.05 if isinstance(world.graph, MemoryGraph) else 0.3
+    bench.session = world.session(config=EngineConfig(**settings))
     part = {
         "graph": world.faulty_graph,
         "store": world.faulty_store,
@@ -220,7 +223,7 @@ def _heal(world: DualWorld) -> None:
 async def test_every_failure_point(world: DualWorld, case: Case) -> None:
     bench = await Bench.made(world)
     verb: Callable[[], Awaitable[None]] = getattr(bench, case.verb)
-    cause = _break(world, case)
+    cause = _break(bench, case)
     if case.error is None:
         await verb()
     else:
@@ -249,7 +252,7 @@ async def test_repeating_the_call_heals_what_it_can(world: DualWorld, case: Case
     """The second identical call succeeds and leaves nothing to do, but where the row is gone already."""
     bench = await Bench.made(world)
     verb: Callable[[], Awaitable[None]] = getattr(bench, case.verb)
-    _break(world, case)
+    _break(bench, case)
     with pytest.raises(case.error or BackendError):
         await verb()
     _heal(world)
@@ -266,8 +269,7 @@ async def test_repeating_the_call_heals_what_it_can(world: DualWorld, case: Case
 @pytest.mark.parametrize("case", [c for c in CASES if c.part == "graph"], ids=_case_id)
 async def test_eventual_writes_take_the_graphs_failure_for_a_delay(world: DualWorld, case: Case) -> None:
     bench = await Bench.made(world)
-    bench.session = world.session(config=EngineConfig(graph_timeout=0.05, graph_writes="eventual"))
-    _break(world, case)
+    _break(bench, case, graph_writes="eventual")
     with anyio.fail_after(5):
         await getattr(bench, case.verb)()
     _heal(world)
@@ -333,11 +335,9 @@ async def test_a_cancelled_write_is_told_of_later(world: DualWorld) -> None:
 
 async def test_a_hub_is_deleted_with_all_its_edges(world: DualWorld) -> None:
     session = world.session()
-    hub, *spokes = await put_titled(session, *(f"n {n}" for n in range(8)))
-    leaves: list[UUID] = [obj.key for obj in spokes]
-    await session.link_many(
-        [Edge(from_id=hub.key, to_id=leaf, relation_type=f"r{n}") for n in range(90) for leaf in leaves]
-    )
+    hub, *leaves = (await session.put_many([Object(kind="thing", title=f"n {n}") for n in range(91)])).objects
+    edges = [Edge(from_id=hub.key, to_id=leaf.key, relation_type=f"r{n}") for n in range(8) for leaf in leaves]
+    assert (await session.link_many(edges)).ok
     await session.soft_delete(hub.id)
     assert await world.engine().drift(world.scope) == EQUAL
 

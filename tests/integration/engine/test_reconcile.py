@@ -37,6 +37,8 @@ from tests.integration.engine.world import (
     until,
 )
 
+pytestmark = pytest.mark.on_helix
+
 EVENTUAL = EngineConfig(graph_writes="eventual", graph_timeout=0.5)
 EQUAL = Drift(compared=True)
 

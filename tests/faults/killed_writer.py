@@ -1,8 +1,8 @@
-"""Forks writers that are to be killed: ``python killed_writer.py DSN SCHEMA``; each line of stdin is "NAMESPACE SEED FOLDER".
+"""Forks writers that are to be killed: ``python killed_writer.py DSN SCHEMA GRAPH``; stdin's lines are "NAMESPACE SEED FILE".
 
-Forking saves the seconds that importing the library takes. A writer puts, links and deletes for ever, over the server and a
-``JournalGraph`` in the folder, and appends a line to FOLDER/acknowledged for each call that returned. The parent answers each
-line with the writer's pid, once it is writing.
+Forking saves the seconds that importing the library takes. A writer puts, links and deletes for ever, over the server and the
+HelixDB in the directory GRAPH, and appends a line to FILE for each call that it begins and that returned. The parent answers
+each line with the writer's pid, once it is writing, and with its exit code, once it is dead.
 """
 
 from __future__ import annotations
@@ -14,23 +14,25 @@ from pathlib import Path
 from random import Random
 from uuid import UUID
 
-from brain_async import Edge, Engine, Object, Session
+from brain_async import Edge, EdgeMeta, Engine, Object, Session
 from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
-from tests.faults.journal_graph import JournalGraph
+from helixgraph import open_helix_embedded
 
 OBJECTS = 12
 """Ids that each task writes, so that puts, links and deletions meet."""
 
 TASKS = 3
+DIMENSION = 4
 
 
-async def write(dsn: str, schema: str, namespace: UUID, seed: str, folder: Path, started: int) -> None:
-    graph = JournalGraph(folder / "graph")
-    await graph.replay()
-    acknowledged = os.open(folder / "acknowledged", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    async with open_postgres(
-        dsn, dimension=4, search_path=f"{schema}, public", migrate=False, pool_size=TASKS
-    ) as store:
+async def write(dsn: str, schema: str, home: str, namespace: UUID, seed: str, file: Path, started: int) -> None:
+    acknowledged = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    async with (
+        open_helix_embedded(home, dimension=DIMENSION) as graph,
+        open_postgres(
+            dsn, dimension=DIMENSION, search_path=f"{schema}, public", migrate=False, pool_size=TASKS
+        ) as store,
+    ):
         engine = Engine(store, graph=graph, ledger=PostgresEdgeLedger(store))
         await store.get(engine.session(namespace).scope, namespace)
         os.write(started, b".")
@@ -51,7 +53,8 @@ async def write_on(session: Session, random: Random, acknowledged: int) -> None:
         one, other = random.sample(ids, 2)
         if one not in live or random.random() < 0.4:
             acknowledge("begin", one)
-            await session.put(Object(id=one, kind="thing", title=f"step {step}"))
+            vector = (1.0, 0.0, 0.0, float(step))
+            await session.put(Object(id=one, kind="thing", title=f"step {step}", embedding=vector))
             live.add(one)
             acknowledge("put", one, step)
         elif other not in live or random.random() < 0.2:
@@ -61,7 +64,8 @@ async def write_on(session: Session, random: Random, acknowledged: int) -> None:
             acknowledge("delete", one)
         elif random.random() < 0.7:
             acknowledge("begin", one, other)
-            result = await session.link_many([Edge(from_id=one, to_id=other, relation_type="about")])
+            edge = Edge(from_id=one, to_id=other, relation_type="about", meta=EdgeMeta(note="kept"))
+            result = await session.link_many([edge])
             assert result.ok, result.failures
             acknowledge("link", one, other)
         else:
@@ -71,14 +75,14 @@ async def write_on(session: Session, random: Random, acknowledged: int) -> None:
 
 
 def main() -> None:
-    dsn, schema = sys.argv[1:]
+    dsn, schema, home = sys.argv[1:]
     for line in sys.stdin:
-        namespace, seed, folder = line.split()
+        namespace, seed, file = line.split()
         reading, started = os.pipe()
         child = os.fork()
         if child == 0:
             try:
-                asyncio.run(write(dsn, schema, UUID(namespace), seed, Path(folder), started))
+                asyncio.run(write(dsn, schema, home, UUID(namespace), seed, Path(file), started))
             finally:
                 os._exit(1)
         os.close(started)
@@ -86,7 +90,9 @@ def main() -> None:
         os.close(reading)
         sys.stdout.write(f"{child}\n")
         sys.stdout.flush()
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writers killed with SIGKILL between store and graph: nothing acknowledged is lost, and reconcile leaves no drift."""
+"""Writers killed with SIGKILL between PostgreSQL and HelixDB: nothing acknowledged is lost, and reconcile leaves no drift."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from brain_async import Drift, Engine
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
 from brain_async.model.relation import EdgeKey
 from brain_async.model.scope import Scope
-from tests.faults.journal_graph import JournalGraph
+from helixgraph import open_helix_embedded
+from tests.faults.killed_writer import DIMENSION
 
 ROUNDS = 20
+EQUAL = Drift(compared=True)
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Forker:
     """The process that forks the writers."""
 
-    def __init__(self, dsn: str, schema: str) -> None:
+    def __init__(self, dsn: str, schema: str, home: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.killed_writer", dsn, schema],
+            [sys.executable, "-m", "tests.faults.killed_writer", dsn, schema, str(home)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
@@ -38,13 +40,19 @@ class Forker:
             text=True,
         )
 
-    def start(self, namespace: UUID, seed: int, folder: Path) -> int:
+    def start(self, namespace: UUID, seed: int, file: Path) -> int:
         """The pid of a writer that is writing."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{namespace} {seed} {folder}\n")
+        self._process.stdin.write(f"{namespace} {seed} {file}\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
+
+    def kill(self, pid: int) -> None:
+        """Kill the writer and wait until it is dead."""
+        assert self._process.stdout is not None
+        os.kill(pid, signal.SIGKILL)
+        assert int(self._process.stdout.readline()) == -signal.SIGKILL, "it wrote until it was killed"
 
     def close(self) -> None:
         """End it."""
@@ -62,28 +70,43 @@ def forkers() -> Iterator[list[Forker]]:
 async def test_writers_killed_at_any_moment(
     postgres_dsn: str, fresh_schema: str, forkers: list[Forker], tmp_path: Path
 ) -> None:
-    async with open_postgres(postgres_dsn, dimension=4, search_path=f"{fresh_schema}, public") as store:
-        forker = await anyio.to_thread.run_sync(Forker, postgres_dsn, fresh_schema)
+    """All rounds share a graph, which so is killed, opened and compared again and again."""
+    home, random, calls, interrupted = tmp_path / "graph", Random(30), 0, 0
+    async with open_postgres(postgres_dsn, dimension=DIMENSION, search_path=f"{fresh_schema}, public") as store:
+        forker = await anyio.to_thread.run_sync(Forker, postgres_dsn, fresh_schema, home)
         forkers.append(forker)
-        random, calls, interrupted = Random(30), 0, 0
         for number in range(ROUNDS):
-            namespace, folder = uuid4(), tmp_path / str(number)
-            await anyio.Path(folder).mkdir()
-            pid = await anyio.to_thread.run_sync(forker.start, namespace, number, folder)
-            await anyio.sleep(random.uniform(0.1, 0.3))
-            os.kill(pid, signal.SIGKILL)
+            namespace, file = uuid4(), tmp_path / f"acknowledged-{number}"
             scope = Scope(namespace)
-            engine = Engine(store, graph=(graph := JournalGraph(folder / "graph")), ledger=PostgresEdgeLedger(store))
-            await graph.replay()
+            pid = await anyio.to_thread.run_sync(forker.start, namespace, number, file)
+            await anyio.sleep(random.uniform(0.2, 0.6))
+            await anyio.to_thread.run_sync(forker.kill, pid)
             await _server_is_done(store)
-            before = await engine.drift(scope)
-            interrupted += not before.is_zero
-            report = await engine.reconcile(scope)
-            assert (report.ok, await engine.drift(scope)) == (True, Drift(compared=True)), f"round {number}: {before}"
-            graph.close()
-            calls += await _assert_nothing_lost(store, scope, await anyio.Path(folder / "acknowledged").read_text())
-    assert calls > ROUNDS * 10, "the writers wrote"
+            async with open_helix_embedded(home, dimension=DIMENSION) as graph:
+                engine = Engine(store, graph=graph, ledger=PostgresEdgeLedger(store))
+                before = await engine.drift(scope)
+                interrupted += before.differences > 0
+                assert before.pending or not before.differences, f"round {number}: {before}"
+                report = await engine.reconcile(scope)
+                assert (report.ok, await engine.drift(scope)) == (True, EQUAL), f"round {number}: {before}"
+                await _assert_searches_agree(engine, store, scope)
+            calls += await _assert_nothing_lost(store, scope, await anyio.Path(file).read_text())
+        async with open_helix_embedded(home, dimension=DIMENSION) as graph:
+            engine = Engine(store, graph=graph, ledger=PostgresEdgeLedger(store))
+            assert await engine.drift(Scope()) == EQUAL, "no round undid what an earlier one had"
+    assert calls > ROUNDS * 4, "the writers wrote"
     assert interrupted > ROUNDS / 4, f"and were interrupted between store and graph: {interrupted} of {calls} calls"
+
+
+async def _assert_searches_agree(engine: Engine, store: PostgresStore, scope: Scope) -> None:
+    """The indexes hold what the nodes and edges say."""
+    session = engine.session(scope.namespace_id)
+    rows = {obj.key for obj in await store.scan(scope, first_class=True, after=None, limit=10_000)}
+    page = await session.find_objects("step", limit=50)
+    assert {obj.id for obj in page.objects} == rows
+    edges = await PostgresEdgeLedger(store).scan_edges(scope, after=None, limit=10_000)
+    links = await session.find_links("about", "kept", limit=50)
+    assert len(links) == min(50, len(edges))
 
 
 async def _server_is_done(store: PostgresStore) -> None:

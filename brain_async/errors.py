@@ -47,6 +47,7 @@
         ├── GraphEnsureError
         ├── GraphRemoveError
         ├── GraphLockedError                   another process has the embedded graph open
+        ├── GraphMissingError                  no embedded graph to read was made there yet
         ├── LedgerError
         ├── SearchIndexNotReadyError
         └── LocalServerError                   the embedded Postgres could not be started
@@ -71,6 +72,7 @@ __all__ = [
     "EventLoopMismatchError",
     "GraphEnsureError",
     "GraphLockedError",
+    "GraphMissingError",
     "GraphRemoveError",
     "GraphRequiredError",
     "GraphWriterRequiredError",
@@ -448,6 +450,18 @@ class GraphLockedError(BackendError):
         )
         self.directory = directory
         self.owner = owner
+
+
+class GraphMissingError(BackendError):
+    """Raised when an embedded graph is to be read and ``directory`` holds none."""
+
+    code = "graph_missing"
+
+    def __init__(self, directory: str) -> None:
+        super().__init__(
+            f"there is no graph in {directory} yet: whoever writes it has to open it first, without read_only"
+        )
+        self.directory = directory
 
 
 class LedgerError(BackendError):

@@ -2,5 +2,6 @@
 
 from helixgraph.graph import HelixGraph
 from helixgraph.lifetime import open_helix, open_helix_embedded
+from helixgraph.reader import HelixGraphReader
 
-__all__ = ["HelixGraph", "open_helix", "open_helix_embedded"]
+__all__ = ["HelixGraph", "HelixGraphReader", "open_helix", "open_helix_embedded"]

@@ -21,6 +21,7 @@ from brain_async.errors import (
     BrainError,
     ClosedError,
     DimensionMismatchError,
+    GraphWriterRequiredError,
     InvalidInputError,
     InvalidValueError,
     MissingExtensionError,
@@ -48,6 +49,9 @@ _CODE_OF_TEXT = (
     ("key size", "key_too_large"),
     ("writer mode required", "writer_required"),
     ("unsupported cascades plan", "internal_planner_error"),
+    ("is not tenant-scoped", "tenants_unexpected"),
+    ("requires tenant value", "tenants_expected"),
+    ("database does not exist", "database_missing"),
     ("Query error", "invalid_query"),
 )
 _DIMENSIONS = re.compile(r"expected (\d+), got (\d+)")
@@ -70,7 +74,7 @@ def error_code(error: HelixError) -> str:
     if isinstance(given, str) and given:
         return given
     code, text = _envelope(error)
-    if code in _KNOWN_CODES:
+    if code in _KNOWN_CODES and code != "invalid_query":  # the text says more
         return code
     for part, known in _CODE_OF_TEXT:
         if part in text:
@@ -178,6 +182,14 @@ _BY_CODE: dict[str, Callable[[str], BrainError]] = {
     "invalid_vector_dimension": _dimensions,
     "transaction_conflict": lambda text: BackendError(f"the write kept conflicting with others; repeat it ({text})"),
     "unique_constraint_violation": lambda text: BackendError(f"the write kept conflicting with others ({text})"),
+    "tenants_unexpected": lambda text: InvalidInputError(
+        f"the graph's search indexes are not kept apart by namespace: open it with tenants=False ({text})",
+        field="tenants",
+    ),
+    "tenants_expected": lambda text: InvalidInputError(
+        f"the graph's search indexes are kept apart by namespace: open it with tenants=True ({text})", field="tenants"
+    ),
+    "writer_required": lambda text: GraphWriterRequiredError(f"the graph is open for reading only ({text})"),
     "closed": lambda text: ClosedError(f"the graph's client is closed ({text})"),
     "fenced": lambda text: ClosedError(
         f"another process opened this Helix directory and this one lost it: open it again, or use a server ({text})"

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import anyio.to_thread
 from anyio import CancelScope
 from helixdb import AsyncClient
 
-from brain_async.errors import DimensionMismatchError, LinkArgumentsError, SearchIndexNotReadyError
-from brain_async.model.candidate import Candidate, EdgeHit, rank_order
-from brain_async.model.filters import Filters
+from brain_async.errors import LinkArgumentsError
 from brain_async.model.object import Object
-from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
+from brain_async.model.recording import owned_by
+from brain_async.model.relation import Edge, EdgeKey, canonical_relation_type
 from brain_async.model.scope import Scope
-from brain_async.ports.graph import NodeVersion
-from brain_async.ports.store import Vector
-from helixgraph import bootstrap, hops, queries
-from helixgraph.client import Connection
-from helixgraph.properties import namespace_of, namespace_value, query_words
-from helixgraph.rows import Row, chunked, edge_hit, edge_key, edge_row, node_candidate, node_row, owned_by
-from helixgraph.scan import Scanner, register_relation
-from helixgraph.search import Restriction, best, restriction
+from helixgraph import bootstrap, queries
+from helixgraph.properties import scoped
+from helixgraph.reader import HelixGraphReader
+from helixgraph.rows import Row, chunked, edge_key, edge_row, node_row
+from helixgraph.scan import register_relation
 
 __all__ = ["HelixGraph"]
 
@@ -34,25 +30,14 @@ _BULK_LEAST: Final = 1_000  # nodes: fewer are indexed as they come, in seconds
 _BYTES: Final = 4 << 20  # of one write, well below the server's 16 MiB
 
 
-class HelixGraph:
+class HelixGraph(HelixGraphReader):
     """Nodes and edges in HelixDB, a projection that can be filled again from store and ledger.
 
-    Implements every port of ``brain_async.ports.graph``. Entity texts and notes are matched by whole words, case folded,
-    neither stemmed nor stopped. A write leaves alone, without an error, what its scope does not see. Parts are not taken as
-    nodes. An end of an edge need not be an ensured object.
+    Implements every port of ``brain_async.ports.graph``. A write leaves alone, without an error, what its scope does not see.
+    Parts are not taken as nodes. An end of an edge need not be an ensured object. ``bootstrap`` must have run before
+    searches and edges work well; the openers of ``helixgraph`` do it.
 
-    Scores of the text search are BM25 with the statistics of the whole index, or of the namespace's with ``tenants``;
-    those of the vector search are cosines. ``bootstrap`` must have run before searches and edges work well; the openers of
-    ``helixgraph`` do it.
-
-    Args:
-        client: an open ``helixdb.AsyncClient``, server or embedded; it stays the caller's to close.
-        dimension: length of every embedding.
-        tenants: whether text and vector index are kept apart by namespace: quicker with many namespaces, slower for
-            unrestricted scopes, which ask one namespace after another.
-        indexed_properties: names of the objects' properties that filters often select few objects by. Such a filter then
-            costs 5 ms rather than 80 at 3,000 nodes. Ensure the objects again after a change.
-        timeout: seconds a request may take; BackendTimeoutError after that. None for no limit.
+    Args: see HelixGraphReader.
     """
 
     def __init__(
@@ -64,34 +49,10 @@ class HelixGraph:
         indexed_properties: Sequence[str] = (),
         timeout: float | None = 30.0,
     ) -> None:
-        self._connection = Connection(client, timeout=timeout)
-        self._scanner = Scanner(self._connection)
-        self._dimension = dimension
-        self._tenants = tenants
-        self._indexed = tuple(dict.fromkeys(indexed_properties))
-        self._ready = False
-        self._vectors_ready = False
+        super().__init__(
+            client, dimension=dimension, tenants=tenants, indexed_properties=indexed_properties, timeout=timeout
+        )
         self._indexed_labels: set[tuple[str, bool]] = set()
-
-    @property
-    def dimension(self) -> int:
-        """Length of every embedding."""
-        return self._dimension
-
-    @property
-    def tenants(self) -> bool:
-        """Whether the search indexes are kept apart by namespace."""
-        return self._tenants
-
-    @property
-    def ready(self) -> bool:
-        """Whether ``bootstrap`` found or made every index."""
-        return self._ready and self._vectors_ready
-
-    @property
-    def object_search_ready(self) -> bool:
-        """The same as ``ready``."""
-        return self.ready
 
     # Indexes
 
@@ -150,13 +111,6 @@ class HelixGraph:
         """Make the indexes of this label, that of notes among them, and wait; writes of noted edges do it themselves."""
         await self._index_label(canonical_relation_type(relation_type), noted=True)
 
-    # GraphReader
-
-    async def neighbors(
-        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
-    ) -> Mapping[UUID, Sequence[Neighbor]]:
-        return await hops.neighbors(self._connection, scope, frontier, relation_types, direction=direction, limit=limit)
-
     # GraphWriter
 
     async def ensure_objects(self, scope: Scope, objects: Sequence[Object]) -> None:
@@ -172,7 +126,7 @@ class HelixGraph:
     async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
         template = queries.remove_node(self._indexed, scoped=scope.namespace_id is not None)
         for object_id in dict.fromkeys(object_ids):
-            request = template.request(object_id=str(object_id), **_scoped(scope))
+            request = template.request(object_id=str(object_id), **scoped(scope))
             while (await self._connection.write(request))["left"]:
                 pass
 
@@ -196,104 +150,12 @@ class HelixGraph:
     async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
         groups: dict[str, list[Row]] = {}
         for key in dict.fromkeys(keys):
-            row = {"from": str(key.from_id), "edge_key": edge_key(key.from_id, key.to_id), **_scoped(scope)}
+            row = {"from": str(key.from_id), "edge_key": edge_key(key.from_id, key.to_id), **scoped(scope)}
             groups.setdefault(key.relation_type, []).append(row)
         for label, rows in groups.items():
             template = queries.remove_edges(label, scoped=scope.namespace_id is not None)
             for chunk in chunked(rows, rows_at_most=_ROWS, bytes_at_most=_BYTES):
                 await self._connection.write(template.request(rows=chunk))
-
-    # GraphObjectSearcher
-
-    async def search_objects_text(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
-        words = query_words(query)
-        return await self._search("text", scope, words, filters, k) if words else []
-
-    async def search_objects_vector(
-        self, scope: Scope, vector: Vector, filters: Filters, *, k: int
-    ) -> Sequence[Candidate]:
-        if len(vector) != self._dimension:
-            raise DimensionMismatchError(expected=self._dimension, got=len(vector), what="query vector")
-        return await self._search("vector", scope, vector.tolist(), filters, k)
-
-    # GraphEdgeSearcher
-
-    async def search_edges(self, scope: Scope, relation_type: str, query: str, *, k: int) -> Sequence[EdgeHit]:
-        label, words = canonical_relation_type(relation_type), query_words(query)
-        if k <= 0 or not words or not label:
-            return []
-
-        async def ask(limit: int, within: bool) -> dict[str, Any]:
-            template = queries.edge_search(label, within=within, scoped=scope.namespace_id is not None)
-            return await self._connection.read(template.request(query=words, limit=limit, **_scoped(scope)))
-
-        try:
-            rows = await best(
-                ask,
-                k=k,
-                score=lambda hit: float(hit["$score"]),
-                admits=lambda _: True,
-                broad_first=True,
-                broad_is_exact=True,
-            )
-        except SearchIndexNotReadyError:
-            # A label gets its index before its first noted edge: without one of those there is nothing to miss.
-            if (await self._connection.read(queries.noted_edge(label).request()))["rows"]:
-                raise
-            return []
-        hits = [edge_hit(row, label, score) for row, score in rows]
-        hits.sort(key=lambda hit: (-hit.score, hit.edge.from_id, hit.edge.to_id))
-        return hits[:k]
-
-    # GraphScanner
-
-    async def scan_nodes(self, scope: Scope, *, after: UUID | None, limit: int) -> Sequence[NodeVersion]:
-        return await self._scanner.nodes(scope, after=after, limit=limit)
-
-    async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:
-        return await self._scanner.edges(scope, after=after, limit=limit)
-
-    async def _search(
-        self, channel: queries.Channel, scope: Scope, query: str | list[float], filters: Filters, k: int
-    ) -> list[Candidate]:
-        if k <= 0:
-            return []
-        found: list[Candidate] = []
-        for each in await self._searched(scope):
-            if (allowed := restriction(each, filters, self._indexed)) is not None:
-                found += await self._search_within(channel, each, query, allowed, k)
-        found.sort(key=rank_order)
-        return found[:k]
-
-    async def _searched(self, scope: Scope) -> list[Scope]:
-        """The scopes to search one by one: an index that is kept apart by namespace answers for one of them only."""
-        if scope.namespace_id is not None or not self._tenants:
-            return [scope]
-        groups = (await self._connection.read(queries.namespaces().request()))["rows"]
-        return [Scope(namespace_of(group["namespace_id"])) for group in groups if group.get("namespace_id") is not None]
-
-    async def _search_within(
-        self, channel: queries.Channel, scope: Scope, query: str | list[float], allowed: Restriction, k: int
-    ) -> list[Candidate]:
-        tenant = {"tenant": namespace_value(scope.namespace_id)} if self._tenants else {}
-
-        async def ask(limit: int, within: bool) -> dict[str, Any]:
-            template = queries.node_search(channel, allowed.conditions, within=within, tenant=self._tenants)
-            return await self._connection.read(
-                template.request(query=query, limit=limit, **allowed.parameters, **tenant)
-            )
-
-        rows = await best(
-            ask,
-            k=k,
-            score=(lambda hit: float(hit["$score"])) if channel == "text" else _cosine,
-            admits=allowed.admits,
-            spare=len(allowed.excluded),
-            # A text search over everything costs so little that it pays even when it fails.
-            broad_first=not allowed.names("object_id", "p_", *(["properties."] if channel == "vector" else [])),
-            broad_is_exact=channel == "text",
-        )
-        return [node_candidate(row, score) for row, score in rows]
 
     async def _index_label(self, label: str, *, noted: bool) -> None:
         if (label, noted) not in self._indexed_labels and (label, True) not in self._indexed_labels:
@@ -303,11 +165,3 @@ class HelixGraph:
 
     def _node_rows(self, objects: Sequence[Object]) -> list[Row]:
         return [node_row(obj, self._dimension, self._indexed) for obj in objects]
-
-
-def _scoped(scope: Scope) -> dict[str, str]:
-    return {} if scope.namespace_id is None else {"namespace_id": namespace_value(scope.namespace_id)}
-
-
-def _cosine(hit: Mapping[str, Any]) -> float:
-    return 1.0 - 2.0 * float(hit["$distance"])

@@ -11,7 +11,12 @@ from pathlib import Path
 
 from brain_async.errors import BackendError, GraphLockedError
 
-__all__ = ["DirectoryLock"]
+__all__ = ["DirectoryLock", "home_of"]
+
+
+def home_of(path: str | os.PathLike[str]) -> Path:
+    """The directory that ``path`` names, by the one name that all who open it use."""
+    return Path(os.path.realpath(os.path.expanduser(path)))
 
 
 class DirectoryLock:
@@ -27,7 +32,7 @@ class DirectoryLock:
 
         Raises GraphLockedError when it is in use, BackendError when it cannot be made.
         """
-        home = Path(os.path.realpath(os.path.expanduser(path)))
+        home = home_of(path)
         try:
             home.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(f"{home}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

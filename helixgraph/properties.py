@@ -17,6 +17,7 @@ from uuid import UUID
 from brain_async.analysis import plain_terms
 from brain_async.model.filters import FilterValue, number_key
 from brain_async.model.instant import to_utc
+from brain_async.model.scope import Scope
 
 __all__ = [
     "EDGE_FIELDS",
@@ -36,6 +37,7 @@ __all__ = [
     "property_map",
     "property_path",
     "query_words",
+    "scoped",
     "tagged",
 ]
 
@@ -87,6 +89,11 @@ def namespace_value(namespace_id: UUID | None) -> str:
 def namespace_of(value: object) -> UUID | None:
     """The inverse of ``namespace_value``."""
     return UUID(value) if isinstance(value, str) and value else None
+
+
+def scoped(scope: Scope) -> dict[str, str]:
+    """The parameter by which a query is kept to a namespace; none for an unrestricted scope."""
+    return {} if scope.namespace_id is None else {"namespace_id": namespace_value(scope.namespace_id)}
 
 
 def tagged(value: object) -> str | None:

@@ -39,6 +39,7 @@ __all__ = [
     "Condition",
     "Side",
     "edge_search",
+    "embedded_node",
     "ensure_edges",
     "ensure_nodes",
     "frontier_edges",
@@ -358,6 +359,13 @@ def noted_edge(label: str) -> Template:
     """``rows``: one edge of the label that has a note, if there is any."""
     edges = g().e_with_label(label).where(Predicate.has_key("search_text")).limit(1)
     return Template(read_batch().var_as("rows", edges).returning(["rows"]), {})
+
+
+@lru_cache
+def embedded_node() -> Template:
+    """``rows``: the namespace_id of one node that has an embedding, if there is any."""
+    node = g().n_with_label(LABEL).has_key("embedding").limit(1).project([PropertyProjection.new("namespace_id")])
+    return Template(read_batch().var_as("rows", node).returning(["rows"]), {})
 
 
 @lru_cache

@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import numpy as np
 
 from brain_async.errors import DimensionMismatchError, InvalidValueError
 from brain_async.model.candidate import Candidate, EdgeHit
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeMeta
-from brain_async.model.scope import Scope
 from brain_async.text import entity_index_text
 from helixgraph.properties import (
     index_key,
@@ -37,7 +35,6 @@ __all__ = [
     "edge_row",
     "node_candidate",
     "node_row",
-    "owned_by",
 ]
 
 Row = dict[str, Any]
@@ -82,13 +79,6 @@ def node_row(obj: Object, dimension: int, indexed: Sequence[str] = ()) -> Row:
         if squares > 0.0:
             row["embedding"] = obj.embedding
     return row
-
-
-def owned_by(scope: Scope, edge: Edge) -> Edge | None:
-    """``edge`` in its namespace, the scope's when it names none; None when the scope does not see it."""
-    if edge.namespace_id is None and scope.namespace_id is not None:
-        return msgspec.structs.replace(edge, namespace_id=scope.namespace_id)
-    return edge if scope.sees(edge.namespace_id) else None
 
 
 def edge_key(from_id: UUID, to_id: UUID) -> str:

@@ -13,7 +13,7 @@ from brain_async.ports.graph import (
     GraphWriter,
 )
 from brain_async.testing.subjects import CheckedGraph
-from helixgraph import HelixGraph
+from helixgraph import HelixGraph, HelixGraphReader, open_helix_embedded
 
 graph = HelixGraph(AsyncClient(), dimension=8)
 graph_reader: GraphReader = graph
@@ -23,3 +23,17 @@ graph_edge_searcher: GraphEdgeSearcher = graph
 graph_scanner: GraphScanner = graph
 graph_bulk_loader: GraphBulkLoader = graph
 checked_graph: CheckedGraph = graph
+
+reader = HelixGraphReader(AsyncClient(), dimension=8)
+only_reader: GraphReader = reader
+only_object_searcher: GraphObjectSearcher = reader
+only_edge_searcher: GraphEdgeSearcher = reader
+only_scanner: GraphScanner = reader
+no_writer: GraphWriter = reader  # type: ignore[assignment]
+
+
+async def openers() -> None:
+    async with open_helix_embedded("there", dimension=8) as written:
+        _: HelixGraph = written
+    async with open_helix_embedded("there", dimension=8, read_only=True) as read:
+        __: HelixGraph = read  # type: ignore[assignment]

@@ -14,6 +14,7 @@ from brain_async.errors import (
     BrainError,
     ClosedError,
     DimensionMismatchError,
+    GraphWriterRequiredError,
     InvalidInputError,
     InvalidValueError,
     MissingExtensionError,
@@ -36,6 +37,7 @@ _CASES: list[tuple[str, str, type[BrainError]]] = [
     ("invalid_index_source_data", "Invalid index source data: node 1 is missing its tenant property", BackendError),
     ("active_text_mutation_limit_exceeded", "Active text mutation exceeds entities: observed 513", BackendError),
     ("invalid_query", "Query error: addE() requires at least one target vertex", BackendError),
+    ("writer_required", "writer mode required, current mode is reader", GraphWriterRequiredError),
     ("internal_planner_error", "planner error: unsupported cascades plan: no physical alternative", BackendError),
 ]
 
@@ -111,7 +113,7 @@ def test_failures_of_the_network(cause: httpx.RequestError, writing: bool, expec
     [
         (401, "unauthorised", BackendError),
         (409, "not json", BackendError),
-        (503, '{"error": "writer mode required"}', BackendError),
+        (503, '{"error": "writer mode required"}', GraphWriterRequiredError),
         (504, "<html>", BackendTimeoutError),
         (500, "[1]", BackendError),
         (500, '{"error": 1}', BackendError),

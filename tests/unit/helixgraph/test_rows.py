@@ -10,9 +10,8 @@ import pytest
 from brain_async.errors import DimensionMismatchError, InvalidValueError
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeMeta
-from brain_async.model.scope import Scope
 from helixgraph.properties import NODE_FIELDS, micros
-from helixgraph.rows import chunked, edge_hit, edge_row, node_candidate, node_row, owned_by
+from helixgraph.rows import chunked, edge_hit, edge_row, node_candidate, node_row
 
 _AT = datetime(2026, 3, 1, 12, 0, 0, 7, tzinfo=UTC)
 
@@ -65,16 +64,6 @@ def test_unset_times_of_edges() -> None:
     assert row["created_at"] == row["first_update"] == row["updated_at"] == micros(later)
     row = edge_row(Edge(from_id=uuid4(), to_id=uuid4(), relation_type="about", meta=EdgeMeta(created_at=_AT)))
     assert row["created_at"] == row["first_update"] == micros(_AT) < row["updated_at"]
-
-
-def test_edges_take_the_namespace_of_the_scope() -> None:
-    mine, theirs = uuid4(), uuid4()
-    edge = Edge(from_id=uuid4(), to_id=uuid4(), relation_type="about")
-    owned = owned_by(Scope(mine), edge)
-    assert owned is not None
-    assert owned.namespace_id == mine
-    assert owned_by(Scope(theirs), owned) is None
-    assert owned_by(Scope(), owned) == owned
 
 
 def test_chunks_keep_order_and_both_bounds() -> None:

@@ -20,7 +20,7 @@ from helixgraph.client import Connection
 from helixgraph.properties import namespace_of, namespace_value, query_words, scoped
 from helixgraph.rows import edge_hit, node_candidate
 from helixgraph.scan import Scanner
-from helixgraph.search import Restriction, best, restriction
+from helixgraph.search import MOST_BY_TEXT, MOST_NEAREST, Restriction, best, restriction
 
 __all__ = ["HelixGraphReader"]
 
@@ -201,6 +201,7 @@ class HelixGraphReader:
             # A text search over everything costs so little that it pays even when it fails.
             broad_first=not allowed.names("object_id", "p_", *(["properties."] if channel == "vector" else [])),
             broad_is_exact=channel == "text",
+            most=MOST_NEAREST if channel == "vector" else MOST_BY_TEXT,
         )
         return [node_candidate(row, score) for row, score in rows]
 

@@ -21,7 +21,7 @@ from helixgraph.properties import (
 from helixgraph.queries import MOST_ANY, Comparison, Condition
 from helixgraph.request import padded
 
-__all__ = ["Restriction", "Row", "best", "restriction"]
+__all__ = ["MOST_BY_TEXT", "MOST_NEAREST", "Restriction", "Row", "best", "restriction"]
 
 Row = Mapping[str, Any]
 
@@ -31,7 +31,9 @@ _COLUMNS: Final = ("object_id", "kind", "title")  # of the rows of a search
 _SPARE: Final = 16
 _BREADTH: Final = 2
 _GROWTH: Final = 16  # of a search that ended among ties or found too little that passes
-_MOST: Final = 1_000_000
+MOST_BY_TEXT: Final = 1_000_000
+MOST_NEAREST: Final = 800
+"""The largest limit that the engine takes for the nearest of a selection of nodes."""
 
 
 class Restriction(msgspec.Struct, frozen=True):
@@ -118,6 +120,7 @@ async def best(
     spare: int = 0,
     broad_first: bool,
     broad_is_exact: bool,
+    most: int = MOST_BY_TEXT,
 ) -> list[tuple[Row, float]]:
     """At least the best ``k`` rows with their scores, best first, and every row that ties with the k-th.
 
@@ -125,9 +128,11 @@ async def best(
     The first is far quicker unless few nodes satisfy them, so it is tried first when ``broad_first``; what it yields
     counts only when it is enough. Without ``broad_is_exact`` (approximate nearest neighbours) ties among the best make it
     ask again: which of equal vectors such a search reaches is a matter of chance. ``spare`` rows are asked for beyond k
-    because so many may not be admitted.
+    because so many may not be admitted. ``most`` is the largest limit that a search ``within`` takes; with what that finds
+    the answer may be short of k, or of ties.
     """
     spare += _SPARE
+    broad: list[tuple[Row, float]] = []
     if broad_first:
         limit = _BREADTH * k + spare
         rows, sufficient, whole = _joined(await ask(limit, False), limit, k, score, admits)
@@ -136,12 +141,13 @@ async def best(
                 return rows
         elif sufficient and all(rows[n][1] > rows[n + 1][1] for n in range(min(k, len(rows) - 1))):
             return rows
-    limit = k + spare
+        broad = rows
+    limit = min(k + spare, most)
     while True:
         rows, sufficient, whole = _joined(await ask(limit, True), limit, k, score, admits)
-        if sufficient or whole or limit >= _MOST:
-            return rows
-        limit *= _GROWTH
+        if sufficient or whole or limit >= most:
+            return max(rows, broad, key=len)
+        limit = min(limit * _GROWTH, most)
 
 
 def _joined(

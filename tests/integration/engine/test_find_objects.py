@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from brain_async import (
@@ -132,6 +133,23 @@ async def test_any_number_of_ghosts_does_not_hide_an_object(engine_world: World)
     ghosts = [Object(id=uuid4(), kind="thing", title="lemon", namespace_id=engine_world.namespace) for _ in range(300)]
     await engine_world.graph.ensure_objects(engine_world.scope, ghosts)
     assert ids(await session.find_objects("lemon", limit=1)) == [kept.id]
+
+
+async def test_hundreds_of_equal_vectors_are_no_trouble(engine_world: World) -> None:
+    embedder = WordEmbedder()
+    session = engine_world.session(embedder=embedder)
+    stored = await put_titled(session, *["lemon"] * 10)
+    ghost = Object(
+        kind="thing",
+        title="lemon",
+        namespace_id=engine_world.namespace,
+        embedding=tuple((await embedder.embed("lemon")).tolist()),
+    )
+    ghosts = [msgspec.structs.replace(ghost, id=uuid4()) for _ in range(900)]
+    await engine_world.graph.ensure_objects(engine_world.scope, ghosts)
+    page = await session.find_objects("lemon", limit=10)
+    assert set(ids(page)) == {obj.id for obj in stored}
+    assert outcomes(page) == {"graph_text": "ok", "graph_vector": "ok"}
 
 
 async def test_the_store_decides_whether_the_filters_hold(engine_world: World) -> None:

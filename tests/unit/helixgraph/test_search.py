@@ -98,3 +98,28 @@ async def test_the_best_k_and_their_ties_are_there(exact: bool, share: int, leve
     ties = {number for number in passing if scores[number] == last}
     assert ties <= {row["$id"] for row, _ in rows}
     assert len(search.asked) <= 4
+
+
+@pytest.mark.parametrize("k", [40, 700, 5_000])
+@pytest.mark.parametrize("levels", [1, 5_000])
+@pytest.mark.parametrize("broad_first", [True, False])
+async def test_no_more_is_asked_within_a_selection_than_the_engine_takes(
+    k: int, levels: int, broad_first: bool
+) -> None:
+    scores = [float(number * 7919 % levels) for number in range(3_000)]
+    search = _Search(scores, set(range(0, 3_000, 2)))
+    rows = await best(
+        search,
+        k=k,
+        score=lambda hit: float(hit["$score"]),
+        admits=lambda _: True,
+        broad_first=broad_first,
+        broad_is_exact=False,
+        most=800,
+    )
+    assert all(limit <= 800 for limit, within in search.asked if within)
+    wanted = sorted((scores[number] for number in search.passing), reverse=True)
+    found = [score for _, score in rows]
+    assert found == wanted[: len(found)]
+    assert len(found) >= min(k, 800)
+    assert broad_first is False or k < 1_500 or len(found) == 1_500, "what the search over everything found is kept"

@@ -19,6 +19,7 @@ from brain_async.model.scope import Scope
 from helixgraph import bootstrap, queries
 from helixgraph.properties import scoped
 from helixgraph.reader import HelixGraphReader
+from helixgraph.request import padded
 from helixgraph.rows import Row, chunked, edge_key, edge_row, node_row
 from helixgraph.scan import register_relation
 
@@ -124,9 +125,11 @@ class HelixGraph(HelixGraphReader):
                 await self._connection.write(template.request(rows=chunk))
 
     async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
-        template = queries.remove_node(self._indexed, scoped=scope.namespace_id is not None)
-        for object_id in dict.fromkeys(object_ids):
-            request = template.request(object_id=str(object_id), **scoped(scope))
+        ids = list(dict.fromkeys(map(str, object_ids)))
+        for start in range(0, len(ids), queries.MOST_ANY):
+            chunk = padded(ids[start : start + queries.MOST_ANY])
+            template = queries.remove_nodes(self._indexed, scoped=scope.namespace_id is not None, size=len(chunk))
+            request = template.request(**{f"n{place}": node for place, node in enumerate(chunk)}, **scoped(scope))
             while (await self._connection.write(request))["left"]:
                 pass
 

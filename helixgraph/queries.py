@@ -48,7 +48,7 @@ __all__ = [
     "node_search",
     "noted_edge",
     "remove_edges",
-    "remove_node",
+    "remove_nodes",
 ]
 
 Side = Literal["out", "in"]
@@ -62,7 +62,7 @@ MOST_ANY: Final = 64
 
 _STRINGS = {"array": "string"}
 _ROWS = {"array": "object"}
-_REMOVE_ROUND: Final = 256
+_REMOVE_ROUND: Final = 384  # edges; with MOST_ANY nodes below the 512 texts that the engine re-indexes at once
 
 _EDGE_COLUMNS = [
     Projection.from_endpoint("object_id", "from"),
@@ -180,36 +180,45 @@ def remove_edges(label: str, *, scoped: bool) -> Template:
     return Template(write_batch().for_each_param("rows", body).returning([]), {"rows": _ROWS})
 
 
-@lru_cache
-def remove_node(indexed: tuple[str, ...], *, scoped: bool) -> Template:
-    """Removes up to 256 of a node's edges, then the node if it has none; to be repeated while ``left`` is not empty.
+@lru_cache(maxsize=64)
+def remove_nodes(indexed: tuple[str, ...], *, scoped: bool, size: int) -> Template:
+    """Removes up to 384 edges of the ``size`` nodes ``n0``, ``n1``, ..., and if that were all, the nodes.
 
-    More at once may exceed what the engine re-indexes in one write. Edges of other namespaces stay, and with them the bare
-    node that holds them. Every node is made bare before it goes: with a vector index by namespace the engine refuses to
-    drop one that has a namespace and no embedding ("active vector document has no tenant partition mapping").
+    To be repeated while ``left`` is not empty. ``size`` is at most ``MOST_ANY``. More at once may
+    exceed what the engine re-indexes in one write. Edges of other namespaces stay, and with them the bare nodes that hold
+    them. Every node is made bare before it goes: with a vector index by namespace the engine refuses to drop one that has
+    a namespace and no embedding ("active vector document has no tenant partition mapping").
     """
+    names = [f"n{number}" for number in range(size)]
     own = [Predicate.eq("namespace_id", Expr.param("namespace_id"))] if scoped else []
-    found = _node("object_id").where(_owned("namespace_id")) if scoped else _node("object_id")
-    node = g().n(NodeRef.var("node"))
-    bare = node
+    found = g().n_with_label_where(LABEL, _any_of("object_id", names))
+    nodes = g().n(NodeRef.var("nodes"))
+    bare = nodes
     for name in (
         "embedding",
         *map(index_name, indexed),
         *reversed(NODE_FIELDS),
     ):  # the namespace last: an index by namespace needs it until then
         bare = bare.remove_property(name)
+    done = BatchCondition.var_empty("left")
     batch = (
         write_batch()
-        .var_as("node", found)
-        .var_as("edges", _filtered(node.both_e(), own).limit(_REMOVE_ROUND))
-        .var_as_if("dropped", BatchCondition.var_not_empty("edges"), node.drop_edge_by_id(EdgeRef.var("edges")))
-        .var_as("left", _filtered(node.both_e(), own).limit(1))
-        .var_as("others", node.both_e().limit(1))
-        .var_as("bare", bare)
-        .var_as_if("gone", BatchCondition.var_empty("others"), node.drop())
-        .returning(["left"])
+        .var_as("nodes", found.where(_owned("namespace_id")) if scoped else found)
+        .var_as("edges", _filtered(nodes.both_e(), own).dedup().limit(_REMOVE_ROUND))
+        .var_as_if("dropped", BatchCondition.var_not_empty("edges"), nodes.drop_edge_by_id(EdgeRef.var("edges")))
+        .var_as("left", _filtered(nodes.both_e(), own).limit(1))
+        .var_as_if("bare", done, bare)
     )
-    return Template(batch, {"object_id": "string", **({"namespace_id": "string"} if scoped else {})})
+    if scoped:
+        others = g().n(NodeRef.var("nodes")).both_e()
+        batch = (
+            batch.var_as_if("others", done, others)
+            .var_as_if("sources", done, g().e(EdgeRef.var("others")).in_n())
+            .var_as_if("targets", done, g().e(EdgeRef.var("others")).out_n())
+        )
+        nodes = nodes.without("sources").without("targets")
+    batch = batch.var_as_if("gone", done, nodes.drop()).returning(["left"])
+    return Template(batch, {**dict.fromkeys(names, "string"), **({"namespace_id": "string"} if scoped else {})})
 
 
 def _edge_predicates(*, scoped: bool, labelled: bool) -> list[Predicate]:

@@ -40,4 +40,4 @@ async def test_requests_of_each_call() -> None:
             assert await cost(graph.search_objects_vector(scope, direction(8, 3.4), Filters(), k=5)) == 1
             assert await cost(graph.search_edges(scope, "about", "zebra", k=100)) == 1
             assert await cost(graph.remove_edges(scope, [edge.key for edge in edges])) <= _ONE_WRITE
-            assert await cost(graph.remove_objects(scope, [nodes[0].key])) <= _ONE_WRITE
+            assert await cost(graph.remove_objects(scope, [node.key for node in nodes])) <= _ONE_WRITE

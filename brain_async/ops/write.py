@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 from uuid import UUID, uuid4
 
@@ -127,15 +127,18 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
 async def _bulk_load(deps: Deps, nodes: int) -> AsyncIterator[None]:
     """Let the graph prepare for ``nodes`` new nodes. Where it cannot, the objects are written all the same."""
     loader = deps.can.bulk_loader
-    async with AsyncExitStack() as stack:
-        if loader is not None and nodes:
-            try:
-                await stack.enter_async_context(loader.bulk(nodes))
-            except BrainError as error:
-                logger.warning("put_many: the graph could not prepare for %d nodes: %s", nodes, error)
+    loading = loader.bulk(nodes) if loader is not None and nodes else nullcontext()
+    try:
+        await loading.__aenter__()
+    except BrainError as error:
+        logger.warning("put_many: the graph could not prepare for %d nodes: %s", nodes, error)
+        loading = nullcontext()
+    try:
         yield
+    finally:
+        # However the block ends: and what ends it, a cancellation say, is not replaced by the graph's failure.
         try:
-            await stack.aclose()
+            await loading.__aexit__(None, None, None)
         except BrainError as error:
             logger.warning("put_many: the graph's indexes are not complete yet: %s", error)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from uuid import UUID, uuid4
 
 import anyio
@@ -27,6 +28,7 @@ from tests.integration.engine.world import (
     hang,
     ids,
     put_titled,
+    suffer,
 )
 
 
@@ -249,6 +251,59 @@ async def test_a_graph_that_goes_on_hanging_is_given_up_on_but_the_rows_are_stor
     assert set(failures(result).values()) == {("graph_ensure", "", True)}
     assert len(result.failures) == len(objects)
     assert (await session.read(objects[-1].id)).id == objects[-1].id
+
+
+class LoadingGraph(FaultyGraph):
+    """A graph that prepares for many nodes; ``bulk`` fails before or after."""
+
+    def __init__(self, inner: object) -> None:
+        super().__init__(inner)
+        self.loads: list[tuple[int, bool]] = []
+
+    @asynccontextmanager
+    async def bulk(self, nodes: int) -> AsyncIterator[None]:
+        await suffer(self.faults.get("bulk"))
+        self.loads.append((nodes, False))
+        try:
+            yield
+        finally:
+            self.loads.append((nodes, True))
+            await suffer(self.late.get("bulk"))
+
+
+async def test_a_graph_is_told_how_many_nodes_to_prepare_for(engine_world: World) -> None:
+    graph = LoadingGraph(engine_world.graph)
+    session = engine_world.session(graph=graph)
+    parent, *_ = (await session.put_many(things(3))).objects
+    await session.put_many([Object(kind="section", content="x", parent_id=parent.key)])
+    assert graph.loads == [(3, False), (3, True)]
+
+
+@pytest.mark.parametrize("when", ["faults", "late"])
+async def test_a_graph_that_cannot_prepare_is_written_all_the_same(engine_world: World, when: str) -> None:
+    graph = LoadingGraph(engine_world.graph)
+    getattr(graph, when)["bulk"] = down("graph")
+    session = engine_world.session(graph=graph)
+    assert (await session.put_many(things(3))).ok
+    assert len((await session.find_objects("lemon")).objects) == 3
+
+
+@pytest.mark.parametrize("fault", [None, down("graph")])
+async def test_what_ends_a_load_reaches_the_caller_as_itself(engine_world: World, fault: BackendError | None) -> None:
+    graph = LoadingGraph(engine_world.graph)
+    if fault is not None:
+        graph.late["bulk"] = fault
+    session = engine_world.session(graph=graph)
+
+    def stop(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await session.put_many(things(3), progress=stop)
+    with anyio.CancelScope() as scope:
+        await session.put_many(things(3), progress=lambda *_: scope.cancel())
+    assert scope.cancelled_caught
+    assert graph.loads == [(3, False), (3, True)] * 2
 
 
 async def test_an_outage_that_passes_costs_its_batches_only(engine_world: World) -> None:

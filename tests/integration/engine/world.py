@@ -165,13 +165,14 @@ class Faulty:
 
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         self.calls.append(name)
-        await _suffer(self.faults.get(name))
+        await suffer(self.faults.get(name))
         result = await getattr(self._inner, name)(*args, **kwargs)
-        await _suffer(self.late.get(name))
+        await suffer(self.late.get(name))
         return result
 
 
-async def _suffer(fault: Fault | None) -> None:
+async def suffer(fault: Fault | None) -> None:
+    """What ``fault`` says happens; nothing for None."""
     if isinstance(fault, BaseException):
         raise fault
     if fault is not None:

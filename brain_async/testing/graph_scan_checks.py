@@ -82,4 +82,26 @@ async def check_scan_edges(graph: ScannedGraph) -> None:
     assert await _edges(graph, fresh_scope()) == []
 
 
-CHECKS = (check_scan_nodes, check_scan_edges)
+async def check_scan_everything(graph: ScannedGraph) -> None:
+    """An unrestricted scope sees every namespace: the edges of one key on one page, and as nodes only what was ensured."""
+    scope, other = fresh_scope(), fresh_scope()
+    low, high = await ensure_nodes(graph, scope, 2)
+    bare = UUID(int=high.key.int + 1)
+    shared = [edge_between(each, bare, low, note="n", created_at=BASE_TIME) for each in (scope, other)]
+    single = edge_between(other, bare, high, note="n", created_at=BASE_TIME)
+    for each, edges in ((scope, shared[:1]), (other, [shared[1], single])):
+        await graph.add_edges(each, edges)
+    before = UUID(int=high.key.int - 1)
+    found = await graph.scan_nodes(Scope(), after=before, limit=1)
+    assert list(found) == [NodeVersion(high.key, high.updated_at)]
+    after_high = await graph.scan_nodes(Scope(), after=high.key, limit=1)
+    assert bare not in [node.object_id for node in after_high]
+    start = EdgeKey(high.key, UUID(int=(1 << 128) - 1), "about")
+    page = list(await graph.scan_edges(Scope(), after=start, limit=1))
+    assert {edge.namespace_id for edge in page} == {scope.namespace_id, other.namespace_id}
+    assert [edge.key for edge in page] == [shared[0].key] * 2
+    assert [edge.key for edge in await graph.scan_edges(Scope(), after=page[-1].key, limit=1)] == [single.key]
+    assert [edge.key for edge in await _edges(graph, scope, 1)] == [shared[0].key]
+
+
+CHECKS = (check_scan_nodes, check_scan_edges, check_scan_everything)

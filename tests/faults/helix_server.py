@@ -16,10 +16,11 @@ __all__ = ["HelixServer", "helix_server"]
 
 
 class HelixServer:
-    """The double behind a real socket. What it holds outlives its stops, as a database on disk would."""
+    """The double, ``app``, behind a real socket. What it holds outlives its stops, as a database on disk would."""
 
     def __init__(self, engine: AsyncClient) -> None:
-        self._app = HelixDouble(engine, "code and message")
+        self.app = HelixDouble(engine, "code and message")
+        self._changing = asyncio.Lock()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port: int = free.getsockname()[1]
@@ -35,9 +36,24 @@ class HelixServer:
 
     async def up(self) -> None:
         """Answer."""
-        await self.down()
+        async with self._changing:
+            await self._stop()
+            await self._serve()
+
+    async def hanging(self) -> None:
+        """Accept every connection and answer none."""
+        async with self._changing:
+            await self._stop()
+            self._silent = await asyncio.start_server(self._listen, "127.0.0.1", self._port)
+
+    async def down(self) -> None:
+        """Refuse connections."""
+        async with self._changing:
+            await self._stop()
+
+    async def _serve(self) -> None:
         config = uvicorn.Config(
-            self._app, port=self._port, lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
+            self.app, port=self._port, lifespan="off", ws="none", log_config=None, timeout_graceful_shutdown=1
         )
         self._server = uvicorn.Server(config)
         self._serving = asyncio.create_task(self._server.serve())
@@ -45,13 +61,7 @@ class HelixServer:
             assert not self._serving.done(), "the server does not start"
             await asyncio.sleep(0.005)
 
-    async def hanging(self) -> None:
-        """Accept every connection and answer none."""
-        await self.down()
-        self._silent = await asyncio.start_server(self._listen, "127.0.0.1", self._port)
-
-    async def down(self) -> None:
-        """Refuse connections."""
+    async def _stop(self) -> None:
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
             await self._serving

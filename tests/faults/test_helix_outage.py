@@ -179,6 +179,60 @@ async def test_eventual_writes_wait_for_the_server(world: DualWorld, server: Hel
     assert len(await session.find_links("about", "lemon")) == 1
 
 
+async def test_a_large_load_interrupted_by_an_outage_loses_nothing(world: DualWorld, server: HelixServer) -> None:
+    """The vector index is left for the end of such a load; one that an outage kept from being built, bootstrap builds."""
+    objects = [Object(kind="thing", title=f"lemon {n}") for n in range(2000)]
+    async with open_helix(server.url, dimension=DIMENSION) as graph, anyio.create_task_group() as group:
+        engine = world.engine(graph=graph, config=EngineConfig(graph_writes="eventual"), embedder=WordEmbedder())
+        session = engine.session(world.namespace)
+        with anyio.fail_after(60):
+            result = await session.put_many(objects, progress=lambda *_: group.start_soon(server.down))
+        assert result.ok
+        assert 0 < len(result.waiting) < len(objects)
+        await server.up()
+        assert (await engine.reconcile(world.scope)).ok
+        assert await engine.drift(world.scope) == EQUAL
+        await graph.bootstrap()
+        page = await session.find_objects("lemon 7", filters={"title": "lemon 7"})
+        assert (len(page.objects), outcomes(page)) == (1, {"graph_text": "ok", "graph_vector": "ok"})
+
+
+async def test_a_write_that_the_server_does_long_after_it_was_given_up_is_found_by_a_full_reconcile(
+    world: DualWorld, server: HelixServer
+) -> None:
+    """Nobody can call it back, and the newer write that it undoes has been settled: the outbox knows nothing of it."""
+    session = world.session(config=SHORT)
+    (obj,) = await put_titled(session, "first")
+    held, go, done = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def hold_the_first() -> None:
+        if not held.is_set():
+            held.set()
+            await go.wait()
+            done.set()
+
+    server.app.before = hold_the_first
+    try:
+        with anyio.fail_after(5), pytest.raises(GraphEnsureError):
+            await session.put(Object(id=obj.id, kind="thing", title="second"))
+        await world.session().put(Object(id=obj.id, kind="thing", title="third"))
+        engine = world.engine()
+        assert await engine.drift(world.scope) == EQUAL
+        go.set()
+        await done.wait()
+        with anyio.fail_after(5):
+            while (await engine.drift(world.scope)).is_zero:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+    finally:
+        server.app.before = None
+    assert await engine.drift(world.scope) == Drift(compared=True, stale_nodes=1)
+    assert (await session.read(obj.id)).title == "third"
+    report = await engine.reconcile(world.scope, full=True)
+    assert (report.ok, report.after) == (True, EQUAL)
+    assert ids(await session.find_objects("third")) == [obj.id]
+    assert ids(await session.find_objects("second")) == []
+
+
 # Many writers at once
 
 

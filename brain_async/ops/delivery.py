@@ -189,13 +189,18 @@ async def deliver_edges(
 
 
 async def deliver_edges_around(deps: Deps, scope: Scope, outbox: EdgeOutbox, object_id: UUID) -> None:
-    """``deliver_edges`` for every entry of an edge from or to the object."""
-    handled = 0
-    while entries := await outbox.pending_around(scope, object_id, limit=_PAGE):
-        newest = max(entry.version for entry in entries)
-        if newest <= handled:  # they cannot be settled now
+    """``deliver_edges`` once for every entry of an edge from or to the object.
+
+    One that is pending again then was overtaken, or cannot be settled now. Others deliver it too: whoever waited for it to
+    be settled would overtake them in turn, and so on without end.
+    """
+    told: set[tuple[UUID | None, EdgeKey]] = set()
+    while True:
+        pending = await outbox.pending_around(scope, object_id, limit=_PAGE)
+        entries = [entry for entry in pending if (entry.namespace_id, entry.key) not in told]
+        if not entries:
             return
-        handled = newest
+        told |= {(entry.namespace_id, entry.key) for entry in entries}
         await deliver_edges(deps, scope, outbox, entries)
 
 

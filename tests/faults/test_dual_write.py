@@ -22,6 +22,7 @@ from brain_async import (
 )
 from brain_async.adapters.memory import MemoryGraph
 from brain_async.model.filters import Filters
+from brain_async.model.relation import EdgeKey
 from helixgraph import open_helix_embedded
 from tests.integration.engine.world import DIMENSION, DualWorld, FaultyGraph, Graph, Store, down, hang, put_titled
 
@@ -312,6 +313,23 @@ async def test_a_write_that_the_graph_applies_late_does_not_undo_a_newer_one(wor
         go.set()
     assert await bench.state() == NEW_ROW
     assert await world.engine().drift(world.scope) == EQUAL
+
+
+async def test_deliveries_that_go_on_overtaking_each_other_come_to_an_end(world: DualWorld) -> None:
+    bench = await Bench.made(world)
+    key, outbox = EdgeKey(bench.a.key, bench.b.key, "about"), bench.world.faulty_ledger.graph_outbox
+
+    async def another_delivery() -> None:
+        await outbox.reopen(world.scope, [key])
+
+    world.faulty_graph.faults["remove_edges"] = another_delivery
+    with anyio.fail_after(10):
+        await bench.soft_delete()
+    assert world.faulty_graph.calls.count("remove_edges") <= 3
+    _heal(world)
+    assert await bench.state() == State("", "", "", "", 0, 1), "what could not be settled is left to reconcile"
+    assert (await world.engine().reconcile(world.scope)).ok
+    assert await bench.state() == GONE
 
 
 async def test_a_cancelled_write_is_told_of_later(world: DualWorld) -> None:

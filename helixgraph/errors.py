@@ -52,6 +52,7 @@ _CODE_OF_TEXT = (
     ("is not tenant-scoped", "tenants_unexpected"),
     ("requires tenant value", "tenants_expected"),
     ("database does not exist", "database_missing"),
+    ("Storage invariant violated", "index_damaged"),
     ("Query error", "invalid_query"),
 )
 _DIMENSIONS = re.compile(r"expected (\d+), got (\d+)")
@@ -190,6 +191,9 @@ _BY_CODE: dict[str, Callable[[str], BrainError]] = {
         f"the graph's search indexes are kept apart by namespace: open it with tenants=True ({text})", field="tenants"
     ),
     "writer_required": lambda text: GraphWriterRequiredError(f"the graph is open for reading only ({text})"),
+    "index_damaged": lambda text: BackendError(
+        f"a search index of the graph is damaged: await graph.rebuild_indexes() builds it again ({text})"
+    ),
     "closed": lambda text: ClosedError(f"the graph's client is closed ({text})"),
     "fenced": lambda text: ClosedError(
         f"another process opened this Helix directory and this one lost it: open it again, or use a server ({text})"

@@ -39,6 +39,7 @@ _CASES: list[tuple[str, str, type[BrainError]]] = [
     ("invalid_query", "Query error: addE() requires at least one target vertex", BackendError),
     ("writer_required", "writer mode required, current mode is reader", GraphWriterRequiredError),
     ("internal_planner_error", "planner error: unsupported cascades plan: no physical alternative", BackendError),
+    ("index_damaged", "Storage invariant violated: missing simhash for node 84 in index 1", BackendError),
 ]
 
 

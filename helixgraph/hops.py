@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import UUID
 
 from brain_async.model.relation import Direction, Neighbor, canonical_relation_type
@@ -12,7 +12,7 @@ from helixgraph.client import Connection
 from helixgraph.properties import namespace_value
 from helixgraph.queries import MOST_ANY, Side, frontier_edges, hub_edges
 from helixgraph.request import padded
-from helixgraph.rows import edge_meta
+from helixgraph.rows import edge_ends, edge_key, edge_meta
 
 __all__ = ["neighbors"]
 
@@ -83,24 +83,23 @@ async def _collect_crowded(
             chunk = nodes[start : start + _NODES_AT_ONCE]
             template = hub_edges(sides, scoped="namespace_id" in shared, labelled=bool(group), nodes=len(chunk))
             seeds = {f"n{number}": node for number, node in enumerate(chunk)}
-            reply = await connection.read(template.request(**{**shared, **group, **seeds, "cap": limit}))
+            loops = {f"loop{number}": edge_key(node, node) for number, node in enumerate(chunk)}
+            reply = await connection.read(template.request(**{**shared, **group, **seeds, **loops, "cap": limit}))
             for number, node in enumerate(chunk):
                 for side in sides:
                     _collect(found, reply[f"{side}{number}"], {node}, (side,))
 
 
 def _collect(found: _Found, rows: Iterable[_Row], seeds: set[str], sides: tuple[Side, ...]) -> None:
-    ends: tuple[tuple[Side, Literal["from", "to"], Literal["from", "to"]], ...] = (
-        ("out", "from", "to"),
-        ("in", "to", "from"),
-    )
     for row in rows:
-        if row["from"] == row["to"]:
+        source, target = edge_ends(row)
+        if source == target:
             continue
+        ends: tuple[tuple[Side, str, str], ...] = (("out", source, target), ("in", target, source))
         for side, here, there in ends:
-            if side in sides and row[here] in seeds:
-                group = found[row[here]].setdefault((row["label"], side), {})
-                group.setdefault((row[there], row.get("namespace_id", "")), row)
+            if side in sides and here in seeds:
+                group = found[here].setdefault((row["label"], side), {})
+                group.setdefault((there, row.get("namespace_id", "")), row)
 
 
 def _ordered(

@@ -157,6 +157,15 @@ class HelixGraph:
     ) -> Mapping[UUID, Sequence[Neighbor]]:
         return await hops.neighbors(self._connection, scope, frontier, relation_types, direction=direction, limit=limit)
 
+    # GraphWalker
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        return await hops.neighborhoods(
+            self._connection, scope, frontier, relation_types, direction=direction, limit=limit
+        )
+
     # GraphWriter
 
     async def ensure_objects(self, scope: Scope, objects: Sequence[Object]) -> None:

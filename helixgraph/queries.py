@@ -44,6 +44,7 @@ __all__ = [
     "frontier_edges",
     "hub_edges",
     "namespaces",
+    "neighborhood_edges",
     "node_search",
     "noted_edge",
     "remove_edges",
@@ -241,6 +242,32 @@ def frontier_edges(direction: Direction, *, scoped: bool, labelled: bool, sizes:
         edges = _filtered(_TOWARDS[direction](found), predicates)
         batch = batch.var_as(f"f{number}", edges.limit(StreamBound.expr(Expr.param("cap"))).project(_EDGE_COLUMNS))
     return Template(batch.returning([f"f{number}" for number in range(len(sizes))]), types)
+
+
+@lru_cache(maxsize=256)
+def neighborhood_edges(direction: Direction, *, scoped: bool, labelled: bool, size: int) -> Template:
+    """The edges around the nodes ``f0_0``, ``f0_1``, ... as ``f0``, and around the nodes at their other ends as ``f1``.
+
+    At most ``cap`` edges of each; ``f1`` is left empty when ``f0`` has more than ``most``. ``size`` is at most ``MOST_ANY``.
+    """
+    predicates = _edge_predicates(scoped=scoped, labelled=labelled)
+    most, cap = (StreamBound.expr(Expr.param(name)) for name in ("most", "cap"))
+    seeds = [f"f0_{place}" for place in range(size)]
+    edges, onward = (_filtered(_TOWARDS[direction](g().n(NodeRef.var(name))), predicates) for name in ("seeds", "next"))
+    found, few = g().e(EdgeRef.var("found")), BatchCondition.var_empty("rest")
+    batch = (
+        read_batch()
+        .var_as("seeds", g().n_with_label_where(LABEL, _any_of("object_id", seeds)))
+        .var_as("found", edges.limit(cap))
+        .var_as("f0", found.project(_EDGE_COLUMNS))
+        .var_as("rest", found.skip(most).limit(1))
+        # The edges once more, since kept ones do not tell which of their ends they were reached from.
+        .var_as_if("next", few, edges.other_n().dedup().without("seeds"))
+        .var_as_if("f1", few, onward.limit(cap).project(_EDGE_COLUMNS))
+        .returning(["f0", "f1"])
+    )
+    types = dict.fromkeys(seeds, "string") | {"cap": "i64", "most": "i64"}
+    return Template(batch, types | _edge_types(scoped=scoped, labelled=labelled))
 
 
 def _any_of(name: str, parameters: Sequence[str]) -> Any:

@@ -87,10 +87,10 @@ async def neighborhoods(
     direction: Direction,
     limit: int,
 ) -> dict[UUID, list[Neighbor]]:
-    """As ``GraphWalker.neighborhoods``: the nodes next to the frontier too, unless either has too many nodes or edges.
+    """As ``GraphWalker.neighborhoods``: the nodes next to the frontier too, unless there are too many nodes or edges.
 
-    What a hub has beyond ``limit`` would be asked about in vain, so that the nodes next to the frontier are limited to 16
-    for each of its own, or to ``limit`` up to 64 if that is more.
+    What a hub has beyond ``limit`` would be asked about in vain, so that the frontier may have 16 edges for each of its nodes,
+    or ``limit`` up to 64 if that is more.
     """
     question = _Question(scope, relation_types, direction, limit)
     ids = [str(node) for node in dict.fromkeys(frontier)]

@@ -45,6 +45,7 @@ __all__ = [
     "frontier_edges",
     "hub_edges",
     "namespaces",
+    "neighborhood_edges",
     "node_search",
     "noted_edge",
     "remove_edges",
@@ -64,9 +65,9 @@ _STRINGS = {"array": "string"}
 _ROWS = {"array": "object"}
 _REMOVE_ROUND: Final = 384  # edges; with MOST_ANY nodes below the 512 texts that the engine re-indexes at once
 
+# The ends are told by the key: to look the two nodes up for every edge costs more than all the rest of its row.
 _EDGE_COLUMNS = [
-    Projection.from_endpoint("object_id", "from"),
-    Projection.to_endpoint("object_id", "to"),
+    Projection.property("edge_key"),
     Projection.property("$label", "label"),
     *(Projection.property(name) for name in (*EDGE_FIELDS, "created_at")),
 ]
@@ -259,6 +260,32 @@ def frontier_edges(direction: Direction, *, scoped: bool, labelled: bool, sizes:
     return Template(batch.returning([f"f{number}" for number in range(len(sizes))]), types)
 
 
+@lru_cache(maxsize=256)
+def neighborhood_edges(direction: Direction, *, scoped: bool, labelled: bool, size: int) -> Template:
+    """The edges around the nodes ``f0_0``, ``f0_1``, ... as ``f0``, and around the nodes at their other ends as ``f1``.
+
+    At most ``cap`` edges of each; ``f1`` is left empty when ``f0`` has more than ``most``. ``size`` is at most ``MOST_ANY``.
+    """
+    predicates = _edge_predicates(scoped=scoped, labelled=labelled)
+    most, cap = (StreamBound.expr(Expr.param(name)) for name in ("most", "cap"))
+    seeds = [f"f0_{place}" for place in range(size)]
+    edges, onward = (_filtered(_TOWARDS[direction](g().n(NodeRef.var(name))), predicates) for name in ("seeds", "next"))
+    found, few = g().e(EdgeRef.var("found")), BatchCondition.var_empty("rest")
+    batch = (
+        read_batch()
+        .var_as("seeds", g().n_with_label_where(LABEL, _any_of("object_id", seeds)))
+        .var_as("found", edges.limit(cap))
+        .var_as("f0", found.project(_EDGE_COLUMNS))
+        .var_as("rest", found.skip(most).limit(1))
+        # The edges once more, since kept ones do not tell which of their ends they were reached from.
+        .var_as_if("next", few, edges.other_n().dedup().without("seeds"))
+        .var_as_if("f1", few, onward.limit(cap).project(_EDGE_COLUMNS))
+        .returning(["f0", "f1"])
+    )
+    types = dict.fromkeys(seeds, "string") | {"cap": "i64", "most": "i64"}
+    return Template(batch, types | _edge_types(scoped=scoped, labelled=labelled))
+
+
 def _any_of(name: str, parameters: Sequence[str]) -> Any:
     equal = [SourcePredicate.eq(name, Expr.param(parameter)) for parameter in parameters]
     return equal[0] if len(equal) == 1 else SourcePredicate.or_(equal)
@@ -266,18 +293,22 @@ def _any_of(name: str, parameters: Sequence[str]) -> Any:
 
 @lru_cache(maxsize=256)
 def hub_edges(sides: tuple[Side, ...], *, scoped: bool, labelled: bool, nodes: int) -> Template:
-    """The first ``cap`` edges by label and other end of each of the nodes ``n0``, ``n1``, ..., as ``out0``, ``in0``, ..."""
+    """The first ``cap`` edges by label and other end of each of the nodes ``n0``, ``n1``, ..., as ``out0``, ``in0``, ...
+
+    ``loop0``, ``loop1``, ... are the keys of their self-loops, which are left out.
+    """
     predicates = _edge_predicates(scoped=scoped, labelled=labelled)
     batch, names = read_batch(), []
     for number in range(nodes):
         for side in sides:
-            other = "$to.object_id" if side == "out" else "$from.object_id"
-            elsewhere = Predicate.neq(other, Expr.param(f"n{number}"))
+            elsewhere = Predicate.neq("edge_key", Expr.param(f"loop{number}"))
             edges = _TOWARDS[side](_node(f"n{number}")).where(_all([*predicates, elsewhere]))
-            ordered = edges.order_by_multiple([("$label", Order.ASC), (other, Order.ASC), ("namespace_id", Order.ASC)])
+            # One end is the same in all the keys, so that they sort by the other.
+            ordered = edges.order_by_multiple([(name, Order.ASC) for name in ("$label", "edge_key", "namespace_id")])
             names.append(f"{side}{number}")
             batch = batch.var_as(names[-1], ordered.limit(StreamBound.expr(Expr.param("cap"))).project(_EDGE_COLUMNS))
-    types: dict[str, Any] = {f"n{number}": "string" for number in range(nodes)} | {"cap": "i64"}
+    types: dict[str, Any] = {f"{name}{number}": "string" for name in ("n", "loop") for number in range(nodes)}
+    types["cap"] = "i64"
     return Template(batch.returning(names), types | _edge_types(scoped=scoped, labelled=labelled))
 
 

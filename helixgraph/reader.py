@@ -26,7 +26,7 @@ __all__ = ["HelixGraphReader"]
 
 
 class HelixGraphReader:
-    """Reads a graph that somebody else writes: GraphReader, GraphObjectSearcher, GraphEdgeSearcher and GraphScanner.
+    """Reads a graph that somebody else writes: GraphReader, GraphWalker, GraphObjectSearcher, GraphEdgeSearcher, GraphScanner.
 
     Entity texts and notes are matched by whole words, case folded, neither stemmed nor stopped. Scores of the text search are
     BM25 with the statistics of the whole index, or of the namespace's with ``tenants``; those of the vector search are cosines.
@@ -106,6 +106,15 @@ class HelixGraphReader:
         self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
     ) -> Mapping[UUID, Sequence[Neighbor]]:
         return await hops.neighbors(self._connection, scope, frontier, relation_types, direction=direction, limit=limit)
+
+    # GraphWalker
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        return await hops.neighborhoods(
+            self._connection, scope, frontier, relation_types, direction=direction, limit=limit
+        )
 
     # GraphObjectSearcher
 

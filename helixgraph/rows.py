@@ -29,6 +29,7 @@ from helixgraph.properties import (
 __all__ = [
     "Row",
     "chunked",
+    "edge_ends",
     "edge_hit",
     "edge_key",
     "edge_meta",
@@ -81,9 +82,15 @@ def node_row(obj: Object, dimension: int, indexed: Sequence[str] = ()) -> Row:
     return row
 
 
-def edge_key(from_id: UUID, to_id: UUID) -> str:
-    """What an edge of a label is looked up by, together with its namespace."""
+def edge_key(from_id: UUID | str, to_id: UUID | str) -> str:
+    """What an edge of a label is looked up by, together with its namespace; ids as text in their canonical spelling."""
     return f"{from_id}|{to_id}"
+
+
+def edge_ends(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The ids of source and target in a row of an edge, in their canonical spelling."""
+    source, _, target = row["edge_key"].partition("|")
+    return source, target
 
 
 def edge_row(edge: Edge) -> Row:
@@ -126,10 +133,11 @@ def edge_meta(row: Mapping[str, Any]) -> EdgeMeta:
 
 def edge_hit(row: Mapping[str, Any], relation_type: str, score: float) -> EdgeHit:
     """A row of an edge search."""
+    source, target = edge_ends(row)
     return EdgeHit(
         edge=Edge(
-            from_id=UUID(row["from"]),
-            to_id=UUID(row["to"]),
+            from_id=UUID(source),
+            to_id=UUID(target),
             relation_type=relation_type,
             namespace_id=namespace_of(row.get("namespace_id")),
             meta=edge_meta(row),

@@ -31,7 +31,7 @@ from brain_async.ports.graph import NodeVersion
 from helixgraph.client import Connection
 from helixgraph.properties import EDGE_FIELDS, LABEL, RELATION_LABEL, moment, namespace_of, namespace_value
 from helixgraph.request import Template
-from helixgraph.rows import edge_key, edge_meta
+from helixgraph.rows import edge_ends, edge_key, edge_meta
 
 __all__ = ["Scanner", "Stretch", "Walk", "register_relation"]
 
@@ -200,7 +200,7 @@ def _edge_key(position: int) -> str:
 
 
 def _edge(row: dict[str, Any], label: str) -> Edge:
-    source, _, target = row["edge_key"].partition("|")
+    source, target = edge_ends(row)
     return Edge(
         from_id=UUID(source),
         to_id=UUID(target),

@@ -30,6 +30,7 @@ from brain_async.ports.graph import (
     GraphObjectSearcher,
     GraphReader,
     GraphScanner,
+    GraphWalker,
     GraphWriter,
 )
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
@@ -52,6 +53,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
     graph_reader: GraphReader | None
+    graph_walker: GraphWalker | None
     graph_writer: GraphWriter | None
     bulk_loader: GraphBulkLoader | None
     object_search: GraphObjectSearcher | None
@@ -70,6 +72,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,
             graph_reader=graph if isinstance(graph, GraphReader) else None,
+            graph_walker=graph if isinstance(graph, GraphWalker) else None,
             graph_writer=graph if isinstance(graph, GraphWriter) else None,
             bulk_loader=graph if isinstance(graph, GraphBulkLoader) else None,
             object_search=object_search,

@@ -271,5 +271,6 @@ async def _walk(deps: Deps, scope: Scope, seeds: Sequence[UUID], plan: _Plan) ->
         direction=plan.direction,
         neighbor_k=deps.config.graph_neighbor_k,
         node_budget=deps.config.max_graph_expand_nodes,
+        walker=deps.can.graph_walker,
     )
     return await within(deps.config.channel_timeout, "the graph walk", steps)

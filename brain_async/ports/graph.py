@@ -27,6 +27,7 @@ __all__ = [
     "GraphObjectSearcher",
     "GraphReader",
     "GraphScanner",
+    "GraphWalker",
     "GraphWriter",
     "NodeVersion",
 ]
@@ -43,6 +44,21 @@ class GraphReader(Protocol):
 
         Order per node: the order of ``relation_types`` (canonical spelling; empty means every label, ascending), out before
         in, then the other end's id ascending. Self-loops are left out. Unknown nodes have an empty sequence.
+        """
+        ...
+
+
+@runtime_checkable
+class GraphWalker(Protocol):
+    """Reads two hops in the time of little more than one."""
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        """``neighbors`` of every frontier node, and of as many other nodes as come with them, the nodes next to it first.
+
+        Whatever is there equals what ``neighbors`` gives. Nodes beyond the frontier may be absent, which says nothing about
+        their edges: ``neighbors`` is asked about those.
         """
         ...
 

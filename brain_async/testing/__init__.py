@@ -13,6 +13,7 @@ from brain_async.testing import (
     graph_checks,
     graph_scan_checks,
     graph_search_checks,
+    graph_walk_checks,
     host_checks,
     kind_checks,
     ledger_checks,
@@ -30,6 +31,7 @@ __all__ = [
     "EMBEDDER_CHECKS",
     "GRAPH_CHECKS",
     "GRAPH_SCAN_CHECKS",
+    "GRAPH_WALK_CHECKS",
     "KIND_CHECKS",
     "LEDGER_CHECKS",
     "NODE_OUTBOX_CHECKS",
@@ -48,6 +50,7 @@ KIND_CHECKS = kind_checks.CHECKS
 GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS
 LEDGER_CHECKS = ledger_checks.CHECKS
 GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS
+GRAPH_WALK_CHECKS = graph_walk_checks.CHECKS
 NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
 EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
 PAGING_CHECKS = paging_checks.CHECKS

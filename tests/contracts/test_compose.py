@@ -16,7 +16,14 @@ import pytest
 
 from brain_async import BackendError
 from brain_async.adapters.postgres import PostgresStore, open_postgres
-from brain_async.testing import GRAPH_CHECKS, GRAPH_SCAN_CHECKS, KIND_CHECKS, SEARCH_CHECKS, STORE_CHECKS
+from brain_async.testing import (
+    GRAPH_CHECKS,
+    GRAPH_SCAN_CHECKS,
+    GRAPH_WALK_CHECKS,
+    KIND_CHECKS,
+    SEARCH_CHECKS,
+    STORE_CHECKS,
+)
 from helixgraph import HelixGraph, open_helix
 
 if TYPE_CHECKING:
@@ -91,6 +98,8 @@ async def test_store(check: Callable[[PostgresStore], Awaitable[None]], store: P
     await check(store)
 
 
-@pytest.mark.parametrize("check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS + GRAPH_WALK_CHECKS, ids=lambda check: check.__name__
+)
 async def test_graph(check: Callable[[HelixGraph], Awaitable[None]], graph: HelixGraph) -> None:
     await check(graph)

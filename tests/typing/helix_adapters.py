@@ -10,6 +10,7 @@ from brain_async.ports.graph import (
     GraphObjectSearcher,
     GraphReader,
     GraphScanner,
+    GraphWalker,
     GraphWriter,
 )
 from brain_async.testing.subjects import CheckedGraph
@@ -21,6 +22,7 @@ graph_writer: GraphWriter = graph
 graph_object_searcher: GraphObjectSearcher = graph
 graph_edge_searcher: GraphEdgeSearcher = graph
 graph_scanner: GraphScanner = graph
+graph_walker: GraphWalker = graph
 graph_bulk_loader: GraphBulkLoader = graph
 checked_graph: CheckedGraph = graph
 

@@ -35,6 +35,13 @@ async def test_requests_of_each_call() -> None:
             frontier = [node.key for node in nodes] + [uuid4() for _ in range(200)]
             assert await cost(graph.neighbors(scope, frontier, (), direction="both", limit=50)) == 1
             assert await cost(graph.neighbors(scope, [], (), direction="both", limit=50)) == 0
+            await graph.add_edges(scope, [edge_between(scope, nodes[-1], node) for node in nodes[1:40]])
+            first = nodes[-1].key
+            around = await graph.neighborhoods(scope, [first], (), direction="out", limit=50)
+            assert set(around) == {first} | {node.key for node in nodes[1:40]}, "both hops came"
+            assert await cost(graph.neighborhoods(scope, [first], (), direction="both", limit=50)) == 1
+            assert await cost(graph.neighborhoods(scope, frontier, (), direction="both", limit=50)) == 1
+            assert await cost(graph.neighborhoods(scope, [], (), direction="both", limit=50)) == 0
             assert await cost(graph.search_objects_text(scope, "n3", Filters(), k=10)) == 1
             assert await cost(graph.search_objects_text(scope, "!!", Filters(), k=10)) == 0
             assert await cost(graph.search_objects_vector(scope, direction(8, 3.4), Filters(), k=5)) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from random import Random
 from uuid import UUID
 
@@ -44,6 +44,24 @@ class Graph:
         return sorted(unique.values(), key=lambda edge: (edge.direction == "in", edge.object_id.int))
 
 
+class TwoHops(Graph):
+    """Tells of some of the nodes next to the frontier too."""
+
+    def __init__(self, edges: Edges, told: Set[int]) -> None:
+        super().__init__(edges)
+        self._told = told
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        found = {**await self.neighbors(scope, frontier, relation_types, direction=direction, limit=limit)}
+        for neighbors in list(found.values()):
+            for node in [neighbor.object_id for neighbor in neighbors]:
+                if node.int in self._told:
+                    found[node] = self._of(node, direction)[:limit]
+        return found
+
+
 async def walked(
     edges: Edges,
     *,
@@ -53,8 +71,10 @@ async def walked(
     direction: Direction = "both",
     neighbor_k: int = 50,
     node_budget: int = 64,
+    told: Set[int] | None = None,
 ) -> tuple[dict[int, list[Step]], Graph, Shelf]:
-    graph, shelf = Graph(edges), Shelf(*(an_object(number) for number in nodes))
+    walker = None if told is None else TwoHops(edges, told)
+    graph, shelf = walker or Graph(edges), Shelf(*(an_object(number) for number in nodes))
     steps = await walk(
         graph,
         shelf,
@@ -65,6 +85,7 @@ async def walked(
         direction=direction,
         neighbor_k=neighbor_k,
         node_budget=node_budget,
+        walker=walker,
     )
     return {seed.int: found for seed, found in steps.items()}, graph, shelf
 
@@ -112,6 +133,53 @@ async def test_any_graph_is_walked_as_breadth_first_says(
         assert list(depths(found[seed]).values()) == sorted(expected.values()), "nearest first"
     assert len(graph.requests) <= hops, "one request a hop"
     assert len(shelf.calls) <= hops, "one read a hop"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    edges=GRAPHS,
+    visible=st.sets(NODES),
+    hops=st.integers(1, 5),
+    direction=st.sampled_from(["out", "in", "both"]),
+    seeds=st.lists(NODES, min_size=1, max_size=4, unique=True),
+    neighbor_k=st.integers(1, 4),
+    node_budget=st.integers(1, 8),
+    told=st.sets(NODES),
+)
+async def test_two_hops_at_once_give_the_walk_of_one_after_the_other(
+    edges: list[tuple[int, int]],
+    visible: set[int],
+    hops: int,
+    direction: Direction,
+    seeds: list[int],
+    neighbor_k: int,
+    node_budget: int,
+    told: set[int],
+) -> None:
+    (alone, one, shelf), (ahead, two, other) = [
+        await walked(
+            edges,
+            nodes=sorted(visible),
+            seeds=seeds,
+            hops=hops,
+            direction=direction,
+            neighbor_k=neighbor_k,
+            node_budget=node_budget,
+            told=each,
+        )
+        for each in (None, told)
+    ]
+    assert ahead == alone
+    assert other.calls == shelf.calls, "every node is looked up in the store, hop by hop"
+    assert len(two.requests) <= len(one.requests)
+
+
+async def test_the_first_two_hops_share_a_request() -> None:
+    edges = [(1, 2), (2, 3), (3, 4), (4, 5)]
+    for hops, requests in ((1, [[1]]), (2, [[1]]), (3, [[1], [3]]), (4, [[1], [3], [4]])):
+        found, graph, _ = await walked(edges, nodes=range(1, 6), hops=hops, direction="out", told=set(range(1, 6)))
+        assert graph.requests == requests
+        assert depths(found[1]) == {depth + 1: depth for depth in range(1, hops + 1)}
 
 
 async def test_every_hop_of_all_seeds_is_one_request() -> None:

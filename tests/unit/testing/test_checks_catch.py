@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from uuid import uuid4
+from collections.abc import Mapping, Sequence
+from uuid import UUID, uuid4
 from zlib import crc32
 
 import msgspec
@@ -15,6 +15,7 @@ from brain_async.adapters.memory import MemoryGraph, MemoryStore
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
+from brain_async.model.relation import Direction, Neighbor
 from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
 from brain_async.model.scope import Scope
 from brain_async.ports.host import OperationEnd, OperationStart
@@ -22,6 +23,7 @@ from brain_async.ports.store import Vector
 from brain_async.testing import (
     EMBEDDER_CHECKS,
     GRAPH_CHECKS,
+    GRAPH_WALK_CHECKS,
     RERANKER_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
@@ -127,6 +129,47 @@ class ForgetfulGraph(MemoryGraph):
 
 async def test_graph_checks() -> None:
     assert await failures(GRAPH_CHECKS, ForgetfulGraph) == {"check_ensure_replaces_a_node"}
+
+
+class WalkingGraph(MemoryGraph):
+    """Two hops at once, as two hops one after the other."""
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        near = await self.neighbors(scope, frontier, relation_types, direction=direction, limit=limit)
+        onward = [neighbor.object_id for neighbors in near.values() for neighbor in neighbors]
+        return {**near, **await self.neighbors(scope, onward, relation_types, direction=direction, limit=limit)}
+
+
+class StrayingGraph(WalkingGraph):
+    """Goes on from every node both ways, whatever it was asked."""
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        found = await super().neighborhoods(scope, frontier, relation_types, direction="both", limit=limit)
+        return {**found, **await self.neighbors(scope, frontier, relation_types, direction=direction, limit=limit)}
+
+
+class ShortGraph(WalkingGraph):
+    """Reads only so many edges of all nodes together."""
+
+    async def neighborhoods(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        found = await super().neighborhoods(scope, frontier, relation_types, direction=direction, limit=limit)
+        left, cut = 100, {}
+        for node, neighbors in found.items():
+            cut[node] = neighbors[:left]
+            left -= len(cut[node])
+        return cut
+
+
+async def test_graph_walk_checks() -> None:
+    assert await failures(GRAPH_WALK_CHECKS, WalkingGraph) == set()
+    assert await failures(GRAPH_WALK_CHECKS, StrayingGraph) == {"check_two_hops_at_once"}
+    assert "check_a_hub_beside_the_frontier" in await failures(GRAPH_WALK_CHECKS, ShortGraph)
 
 
 def ended(span: int) -> OperationEnd:

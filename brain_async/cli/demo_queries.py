@@ -38,7 +38,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         name: what it shows, in words.
         seconds: from the call to the page.
         first: rank of the first hit.
-        is_extra: beyond the five verbs.
     """
 
     name: str
@@ -49,7 +48,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     page: SearchPage = SearchPage()
     links: tuple[LinkHit, ...] = ()
     first: int = 1
-    is_extra: bool = False
 
     @property
     def hits(self) -> Sequence[RichObject | LinkHit]:
@@ -116,7 +114,6 @@ async def ask(
             query=source.title,
             filters={"relation_types": [REQUIRES, WRITTEN_BY], "max_hops": 2, "direction": "out"},
         ),
-        await _links(session),
         await _paged(
             engine.session(context=searching).continue_(limit=3),
             first=question.limit + 1,
@@ -124,6 +121,7 @@ async def ask(
             verb="continue",
             query=_QUESTION,
         ),
+        await _links(session),
     ]
     return answers, searching
 
@@ -153,7 +151,6 @@ async def _links(session: Session) -> Answer:
         filters={"relation_type": REQUIRES},
         seconds=time.perf_counter() - began,
         links=tuple(links),
-        is_extra=True,
     )
 
 

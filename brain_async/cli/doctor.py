@@ -99,7 +99,9 @@ async def _open(found: Diagnosis) -> None:
     from brain_async.local import open_local
 
     began = time.perf_counter()
-    async with open_local(found.home) as engine:
+    async with open_local(
+        found.home,
+    ) as engine:
         found.open_seconds = time.perf_counter() - began
         found.store = store = await engine.store.describe()
         found.drift = drift = await engine.drift()

@@ -65,10 +65,13 @@ def is_home(home: Path) -> bool:
 
 
 @asynccontextmanager
-async def open_home(home: Path, *, kinds: Sequence[KindSpec] = ()) -> AsyncIterator[LocalEngine]:
+async def open_home(
+    home: Path, *, kinds: Sequence[KindSpec] = (), read_only_graph: bool = False
+) -> AsyncIterator[LocalEngine]:
     """Open the knowledge base in ``home``, creating it only when ``kinds`` are given to write under.
 
-    Raises NotFoundError when there is none, and as ``open_local``.
+    ``read_only_graph`` as in ``open_local``: what only asks works beside a process that writes. Raises NotFoundError when
+    there is none, and as ``open_local``.
     """
     # Imported here: showing the help needs no database driver.
     from brain_async.local import open_local
@@ -79,7 +82,7 @@ async def open_home(home: Path, *, kinds: Sequence[KindSpec] = ()) -> AsyncItera
         await anyio.Path(home).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"{home} cannot be used: {error.strerror}", field="home") from error
-    async with open_local(home, kinds=kinds) as engine:
+    async with open_local(home, kinds=kinds, read_only_graph=read_only_graph) as engine:
         yield engine
 
 

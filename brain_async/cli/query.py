@@ -119,7 +119,9 @@ async def _ask(
     *,
     context: SearchContext | None = None,
 ) -> Timed[T]:
-    async with open_home(home) as engine:
+    async with open_home(
+        home,
+    ) as engine:
         session = engine.session(namespace, context)
         began = time.perf_counter()
         answer = await verb(engine, session)

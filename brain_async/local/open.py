@@ -1,4 +1,4 @@
-"""open_local: a ready engine over an embedded Postgres, the local embedder and a graph filled from both."""
+"""open_local: a ready engine over an embedded Postgres, embedded HelixDB and the local embedder."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from brain_async.adapters.embed import CachedEmbedder, open_local_embedder
-from brain_async.adapters.memory import MemoryGraph
 from brain_async.adapters.postgres import LexicalChoice, PostgresEdgeLedger, PostgresStore, open_postgres
 from brain_async.config import EngineConfig
 from brain_async.engine import Engine
+from brain_async.errors import InvalidInputError
+from brain_async.local.graph import local_graph
 from brain_async.local.server import local_postgres
 from brain_async.model.kind import KindSpec
 from brain_async.model.requests import ExpandRecipe
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from helixgraph import HelixGraphReader
 
 __all__ = ["LocalEngine", "open_local"]
 
 
 class LocalEngine(Engine):
-    """An engine opened by ``open_local``; ``store`` is the PostgresStore under it, for bulk loads and inspection."""
+    """An engine opened by ``open_local``.
+
+    Attributes:
+        store: the PostgresStore under it, for bulk loads and inspection.
+        graph: the HelixGraph; only its reader when the engine was opened with ``read_only_graph``.
+    """
 
     def __init__(
         self,
         store: PostgresStore,
         *,
-        graph: MemoryGraph,
+        graph: HelixGraphReader,
         ledger: PostgresEdgeLedger,
         embedder: QueryEmbedder,
         reranker: Reranker | None,
@@ -45,6 +52,7 @@ class LocalEngine(Engine):
             config=config,
         )
         self.store = store
+        self.graph = graph
 
 
 @asynccontextmanager
@@ -59,15 +67,31 @@ async def open_local(
     config: EngineConfig = EngineConfig(),
     lexical: LexicalChoice = "auto",
     pool_size: int = 8,
+    read_only_graph: bool = False,
+    helix_url: str | None = None,
+    helix_api_key: str | None = None,
 ) -> AsyncIterator[LocalEngine]:
     """Open (or create, or join) the knowledge base under ``path`` and close it again.
 
-    Given ``kinds`` are applied; without any, those the store keeps are loaded. ``embedder`` replaces the local one; its
-    dimension must be that of the data already there. The graph is filled from the store and the recorded links.
-    It is private to the process and complete once opened, so any process may settle what the shared outbox holds; what other
-    processes write after that shows at the next opening, or after ``engine.reconcile(full=True)``.
-    Raises MissingExtensionError when the ``local`` extra is not installed, LocalServerError, DimensionMismatchError.
+    Processes may share a path: the first starts its Postgres, the last stops it. The graph is one process' own, since
+    HelixDB lets one writer into a directory; the others open with ``read_only_graph``, or all of them use one Helix server.
+
+    Args:
+        path: home directory, created when it is missing.
+        kinds: applied when given; without any, those the store keeps are loaded.
+        embedder: replaces the local one; its dimension must be that of the data already there.
+        lexical, pool_size: see ``open_postgres``.
+        read_only_graph: look at the graph as it is on disk, some seconds behind the process that writes it. Links are
+            refused; objects are put, and the graph is told of them when its owner next opens it or reconciles.
+        helix_url: keep the graph on this Helix server.
+        helix_api_key: for that server.
+
+    A graph that is new is filled from the objects and the recorded links; otherwise what the outbox holds for it is
+    delivered. Raises GraphLockedError when another process has the graph open, MissingExtensionError when the ``local``
+    extra is not installed, LocalServerError, DimensionMismatchError, InvalidInputError.
     """
+    if read_only_graph and helix_url is not None:
+        raise InvalidInputError("a Helix server takes any number of writers: give helix_url alone", field="helix_url")
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(local_postgres(path))
         if embedder is None:
@@ -75,9 +99,18 @@ async def open_local(
         store = await stack.enter_async_context(
             open_postgres(server.dsn, dimension=embedder.dimension, lexical=lexical, pool_size=pool_size)
         )
-        graph, ledger = MemoryGraph(), PostgresEdgeLedger(store)
-        # By an engine of its own: the graph holds all namespaces, also where ``config`` requires one of every call.
-        await Engine(store, graph=graph, ledger=ledger).project()
+        ledger = PostgresEdgeLedger(store)
+        graph = await stack.enter_async_context(
+            local_graph(
+                path,
+                store,
+                ledger,
+                dimension=embedder.dimension,
+                read_only=read_only_graph,
+                url=helix_url,
+                api_key=helix_api_key,
+            )
+        )
         engine = LocalEngine(
             store,
             graph=graph,

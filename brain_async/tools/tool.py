@@ -15,6 +15,9 @@ from brain_async.tools.spec import Access, ToolSpec
 
 __all__ = ["Answer", "Tool"]
 
+MAX_TOLD_CHARS = 1_000
+"""Of a message or hint."""
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What a call gave: the value for the model, JSON types only, and whether it says that the call did not work."""
@@ -30,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True):
     @classmethod
     def failed(cls, failure: Failure) -> Answer:
         """The answer that tells of a failure, below ``error``."""
-        told = {name: _encodable(value) for name, value in msgspec.to_builtins(failure).items()}
+        told = {name: _tellable(value) for name, value in msgspec.to_builtins(failure).items()}
         return cls({"error": told}, is_error=True)
 
 
@@ -73,6 +76,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
             return Answer.failed(failure_of(error, tool=self.name, takes=takes, given=values))
 
 
-def _encodable(told: str) -> str:
-    # An error may quote what was sent, and JSON escapes can spell half of a surrogate pair.
-    return told.encode("utf-8", "backslashreplace").decode()
+def _tellable(told: str) -> str:
+    # An error may quote what was sent: any length of it, and JSON escapes can spell half of a surrogate pair.
+    cut = told if len(told) <= MAX_TOLD_CHARS else f"{told[:MAX_TOLD_CHARS]}..."
+    return cut.encode("utf-8", "backslashreplace").decode()

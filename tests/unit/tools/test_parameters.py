@@ -109,6 +109,15 @@ async def test_a_wrong_argument_is_named(tool: str, arguments: Any, code: str, a
         assert error.get("hint") or code == "invalid_filter", "says what would be right"
 
 
+async def test_an_error_never_quotes_more_than_a_model_can_use() -> None:
+    toolset = await filled_toolset()
+    properties = {"since": "2020-01-01", "x" * 100_000: 1}
+    error = await refused(toolset, "save_memory", {"title": "x", "properties": properties})
+    assert error["code"] == "invalid_object"
+    assert sum(map(len, error.values())) < 3_000
+    assert len((await refused(toolset, "search", {"q" * 100_000: 1}))["message"]) < 200
+
+
 @pytest.mark.parametrize("name", [None, 3, ["search"], "\ud800"])
 async def test_a_name_that_is_no_name_is_an_unknown_tool(name: Any) -> None:
     error = await refused(await filled_toolset(), name, {})

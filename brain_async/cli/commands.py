@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from brain_async.cli.error_lines import error_line
-from brain_async.cli.exit_codes import INTERRUPTED
 from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
 from brain_async.cli.options import (
@@ -28,7 +25,9 @@ from brain_async.cli.options import (
     Namespace,
     ScopeIds,
 )
-from brain_async.errors import BrainError
+from brain_async.cli.running import checked as _checked
+from brain_async.cli.running import run as _run
+from brain_async.cli.serving import mcp
 
 if TYPE_CHECKING:
     from brain_async.model.object import Object
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-T = TypeVar("T")
-
 app = typer.Typer(
     name="brain",
     no_args_is_help=True,
@@ -46,6 +43,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.command(rich_help_panel="Serve")(mcp)
 
 _ASKING, _FILLING = "Ask", "Fill"
 _GO_ON = "stopped: run it again to go on\n"
@@ -332,29 +331,6 @@ def _search_request(
         scope_ids=scope_ids or (),
         explain=explain,
     )
-
-
-def _run(work: Coroutine[Any, Any, T], *, stopped: str = "") -> T:
-    """The result of ``work``; an error of the library ends the command with one line on stderr, Ctrl-C with ``stopped``."""
-    try:
-        return asyncio.run(work)
-    except BrainError as error:
-        raise _failed(error) from None
-    except KeyboardInterrupt:
-        sys.stderr.write(stopped)
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _checked(parse: Any, *arguments: Any) -> Any:
-    try:
-        return parse(*arguments)
-    except BrainError as error:
-        raise _failed(error) from None
-
-
-def _failed(error: BrainError) -> typer.Exit:
-    sys.stderr.write(f"error: {error_line(error)}\n")
-    return typer.Exit(1)
 
 
 def _write(report: dict[str, Any]) -> None:

@@ -34,8 +34,14 @@ WRITE_KINDS = WriteKinds(discovery="note", fact="fact", memory="person")
 
 
 async def filled_engine(**options: Any) -> Engine:
-    """Two people and a project with their notes in NAMESPACE, and a stranger in ELSEWHERE."""
+    """What ``fill`` puts, in memory."""
     engine = Engine(MemoryStore(), **{"graph": MemoryGraph(), "ledger": MemoryEdgeLedger(), "kinds": KINDS, **options})
+    await fill(engine)
+    return engine
+
+
+async def fill(engine: Engine) -> None:
+    """Put two people and a project with their notes into NAMESPACE, and a stranger into ELSEWHERE."""
     here, there = engine.session(NAMESPACE), engine.session(ELSEWHERE)
     since = {"since": "2020-01-01"}
     person = {"team": "engines", "level": 3, **since}
@@ -48,7 +54,6 @@ async def filled_engine(**options: Any) -> Engine:
     await here.link(ADA, LOOM, "works_on", note="since the first sketch", status="active")
     await there.put(Object(id=STRANGER, kind="person", title="Zed", summary="Secret loom.", properties=since))
     await there.put(Object(id=UUID(int=200), kind="note", title="Spy", content="secret loom cards", parent_id=STRANGER))
-    return engine
 
 
 async def filled_toolset(**options: Any) -> Toolset:

@@ -13,6 +13,7 @@ import typer
 
 from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
+from brain_async.cli.mcp_command import mcp
 from brain_async.cli.options import (
     DemoHome,
     Explain,
@@ -25,9 +26,10 @@ from brain_async.cli.options import (
     Namespace,
     ScopeIds,
 )
-from brain_async.cli.running import checked as _checked
+from brain_async.cli.running import failed as _failed
+from brain_async.cli.running import folder as _folder
 from brain_async.cli.running import run as _run
-from brain_async.cli.serving import mcp
+from brain_async.errors import BrainError
 
 if TYPE_CHECKING:
     from brain_async.model.object import Object
@@ -43,8 +45,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-app.command(rich_help_panel="Serve")(mcp)
 
 _ASKING, _FILLING = "Ask", "Fill"
 _GO_ON = "stopped: run it again to go on\n"
@@ -270,6 +270,9 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
     _show_page("continue", folder, page, seconds, limit, as_json=as_json, first=first)
 
 
+app.command(rich_help_panel="Serve")(mcp)
+
+
 @app.command(rich_help_panel="Look after")
 def doctor(home: Home = None, as_json: Json = False) -> None:
     """Say what runs, in which versions, what is missing, and how to get it."""
@@ -308,10 +311,6 @@ def reconcile(
         raise typer.Exit(1)
 
 
-def _folder(given: Path | None, default: Path) -> Path:
-    return given.expanduser() if given is not None else default
-
-
 def _search_request(
     query: str,
     kinds: list[str] | None,
@@ -331,6 +330,13 @@ def _search_request(
         scope_ids=scope_ids or (),
         explain=explain,
     )
+
+
+def _checked(parse: Any, *arguments: Any) -> Any:
+    try:
+        return parse(*arguments)
+    except BrainError as error:
+        raise _failed(error) from None
 
 
 def _write(report: dict[str, Any]) -> None:

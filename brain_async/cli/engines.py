@@ -17,7 +17,7 @@ __all__ = ["open_engine"]
 
 
 @asynccontextmanager
-async def open_engine(home: Path, *, dsn: str = "", helix: str = "") -> AsyncIterator[Engine]:
+async def open_engine(home: Path, *, dsn: str | None = None, helix: str | None = None) -> AsyncIterator[Engine]:
     """The engine over the knowledge base in ``home``; with ``dsn``, over that Postgres and the local embedder.
 
     ``helix`` is the address of a Helix server that holds the graph of the ``dsn``'s objects; without one the graph is in
@@ -26,7 +26,7 @@ async def open_engine(home: Path, *, dsn: str = "", helix: str = "") -> AsyncIte
     another embedder, MissingExtensionError, and BackendError for a server that cannot be reached.
     """
     async with AsyncExitStack() as stack:
-        if not dsn:
+        if dsn is None:
             yield await stack.enter_async_context(open_home(home))
             return
         # Imported here: showing the help needs no database driver.
@@ -38,7 +38,7 @@ async def open_engine(home: Path, *, dsn: str = "", helix: str = "") -> AsyncIte
         store = await stack.enter_async_context(open_postgres(dsn, dimension=embedder.dimension))
         ledger = PostgresEdgeLedger(store)
         graph: GraphReader
-        if helix:
+        if helix is not None:
             from helixgraph import open_helix
 
             graph = await stack.enter_async_context(open_helix(helix, dimension=embedder.dimension))

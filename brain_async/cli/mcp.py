@@ -20,31 +20,34 @@ LOOPBACK = "127.0.0.1"
 async def run_mcp(
     home: Path,
     *,
-    dsn: str = "",
-    helix: str = "",
+    dsn: str | None = None,
+    helix: str | None = None,
     namespace: UUID | None = None,
     read_only: bool = False,
     saves: Sequence[str] = (),
     timeout: float = 30.0,
-    http: str = "",
-    token: str = "",
-) -> None:
-    """Serve over stdio until it ends or, with ``http``, over HTTP until a signal. Raises as what it opens."""
+    http: str | None = None,
+    token: str | None = None,
+) -> int:
+    """Serve over stdio until it ends or, with ``http``, over HTTP, until SIGINT or SIGTERM; the number of the signal, or 0.
+
+    Raises MissingExtensionError without the extra ``mcp``, InvalidInputError for what makes no sense, as ``open_engine``,
+    ``create_server`` and ``serve_http``.
+    """
     if find_spec("mcp") is None:
         raise MissingExtensionError("brain mcp needs the package mcp: pip install 'brain-async[mcp]'")
     from brain_async.mcp import create_server, serve_http, serve_stdio
 
-    address = parse_address(http) if http else None
+    address = None if http is None else parse_address(http)
     write_kinds = parse_write_kinds(saves)
     async with open_engine(home, dsn=dsn, helix=helix) as engine:
         server = create_server(
             engine, namespace=namespace, write_kinds=write_kinds, timeout=timeout, read_only=read_only
         )
         if address is None:
-            await serve_stdio(server)
-        else:
-            host, port = address
-            await serve_http(server, host=host, port=port, token=token, started=_tell_started)
+            return await serve_stdio(server)
+        host, port = address
+        return await serve_http(server, host=host, port=port, token=token, started=_tell_started)
 
 
 def parse_address(text: str) -> tuple[str, int]:

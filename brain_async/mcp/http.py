@@ -31,14 +31,14 @@ async def serve_http(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    token: str = "",
+    token: str | None = None,
     started: Callable[[str], object] | None = None,
-) -> None:
-    """Serve at ``http://host:port/mcp`` until SIGINT or SIGTERM; to be called in the main thread.
+) -> int:
+    """Serve at ``http://host:port/mcp`` until SIGINT or SIGTERM, and return its number; to be called in the main thread.
 
     Args:
         port: 0 takes a free one.
-        token: what clients have to send as bearer token; "" asks for none, which is for loopback only. There, requests that
+        token: what clients have to send as bearer token; None asks for none, which is for loopback only. There, requests that
             a web page of another host makes are refused by their Host and Origin.
         started: called with the address once clients can connect.
 
@@ -54,7 +54,7 @@ async def serve_http(
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE_SECONDS
         )
-        await _serve(_Uvicorn(config, started=started, address=_address(host, listening)), listening)
+        return await _serve(_Uvicorn(config, started=started, address=_address(host, listening)), listening)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -64,14 +64,17 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(config)
         self._tell_started = started
         self._address = address
+        self.stopped_by = 0
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
-    def stop(self) -> None:
-        """Take no more requests, and end."""
+    def stop(self, received: int) -> None:
+        """Take no more requests, and end; at once when told so twice."""
+        self.force_exit = self.should_exit
         self.should_exit = True
+        self.stopped_by = received
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -79,11 +82,12 @@ class _Uvicorn(uvicorn.Server):
             self._tell_started(self._address)
 
 
-async def _serve(server: _Uvicorn, listening: socket.socket) -> None:
+async def _serve(server: _Uvicorn, listening: socket.socket) -> int:
     async with anyio.create_task_group() as group:
         group.start_soon(on_stop_signal, server.stop)
         await server.serve(sockets=[listening])
         group.cancel_scope.cancel()
+    return server.stopped_by
 
 
 def _listen(host: str, port: int) -> socket.socket:

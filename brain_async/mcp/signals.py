@@ -10,11 +10,11 @@ import anyio
 __all__ = ["on_stop_signal"]
 
 
-async def on_stop_signal(stop: Callable[[], object]) -> None:
-    """Call ``stop`` whenever SIGINT or SIGTERM comes, until cancelled; in the main thread only.
+async def on_stop_signal(stop: Callable[[int], object]) -> None:
+    """Call ``stop`` with its number whenever SIGINT or SIGTERM comes, until cancelled; in the main thread only.
 
     Left alone, SIGTERM would end the process before the engine is closed.
     """
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            stop()
+        async for received in signals:
+            stop(received)

@@ -19,7 +19,14 @@ import pytest
 from mcp import Client, MCPError
 
 from brain_async.mcp.resources import resource_uri
-from tests.integration.mcp.servers import COMMAND, client_of, filled_database, http_server, options_of, structured
+from tests.integration.mcp_server.servers import (
+    COMMAND,
+    client_of,
+    filled_database,
+    http_server,
+    options_of,
+    structured,
+)
 from tests.unit.tools.office import ADA, BEN, KINDS, LOOM, NAMESPACE, STRANGER, fill
 
 WAYS = [(transport, mode) for transport in ("stdio", "http") for mode in ("auto", "legacy")]
@@ -225,8 +232,8 @@ def test_the_end_of_stdin_is_the_end(dsn: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_server_that_waits_for_input(dsn: str, signum: signal.Signals) -> None:
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_signal_ends_a_server_that_waits_for_input(dsn: str, signum: signal.Signals, code: int) -> None:
     with subprocess.Popen(
         [*COMMAND, *options_of(dsn, NAMESPACE)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -237,7 +244,7 @@ def test_a_signal_ends_a_server_that_waits_for_input(dsn: str, signum: signal.Si
         process.stdin.flush()
         assert b'"result":{}' in process.stdout.readline()
         process.send_signal(signum)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=20) == code
         assert process.stderr is not None
         assert process.stderr.read() == b""
 

@@ -24,7 +24,7 @@ from brain_async.tools import (
     run_openai_function_calls,
     run_openai_tool_calls,
 )
-from tests.integration.mcp.servers import client_of, filled_database, options_of, structured
+from tests.integration.mcp_server.servers import client_of, filled_database, options_of, structured
 
 NAMESPACE = UUID(int=77)
 PACKAGES: dict[str, tuple[str, list[str], dict[str, str]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -215,6 +216,14 @@ def test_listening_beyond_this_machine_needs_a_token(dsn: str) -> None:
     done = served(*options_of(dsn, NAMESPACE), "--http", "0.0.0.0:0")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "error: a token is needed to listen on 0.0.0.0: whoever reaches it could read\n"
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(dsn: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = served(*options_of(dsn, NAMESPACE), "--http", str(port))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
 def test_what_cannot_be_opened_is_said_in_one_line(tmp_path: Path) -> None:

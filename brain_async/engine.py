@@ -88,6 +88,16 @@ class Engine:
             self.register_expand_recipe(recipe)
 
     @property
+    def has_part_search(self) -> bool:
+        """Whether search and find_exact work."""
+        return self._deps.can.searcher is not None
+
+    @property
+    def has_object_writer(self) -> bool:
+        """Whether put and soft_delete work."""
+        return self._deps.can.writer is not None
+
+    @property
     def has_object_search(self) -> bool:
         """Whether find_objects works: the graph searches objects and was ready when the engine was built."""
         return self._deps.can.object_search is not None

@@ -1,8 +1,8 @@
 """Ports of an ordered key-value store: snapshots to read from, and one atomic, durable change after another.
 
-Keys are 1 to 480 bytes and are ordered as bytes are. A change is described by a *work*: a generator that asks for what it has to
-read, is sent the answers, and returns what is to be written. It does no I/O itself, so that the same work runs in the writer's thread
-of an embedded store and over a network connection alike.
+Keys are 1 to 480 bytes and are ordered as bytes are. A change is described by a *work*: a generator that asks for what it
+has to read, is sent the answers, and returns what is to be written. It does no I/O itself, so that the same work runs in the
+writer's thread of an embedded store and over a network connection alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Get(msgspec.Struct, frozen=True, gc=False):
 
 
 class Scan(msgspec.Struct, frozen=True, gc=False):
-    """Asks for at most ``limit`` records of a prefix in ascending order of keys, those after ``after``; answered as a mapping."""
+    """Asks for at most ``limit`` records of a prefix by ascending key, those after ``after``; answered as a mapping."""
 
     prefix: bytes
     after: bytes | None = None
@@ -57,7 +57,7 @@ class KeyValueReader(Protocol):
     def scan(
         self, prefix: bytes, *, after: bytes | None = None, reverse: bool = False
     ) -> AsyncIterator[tuple[bytes, bytes]]:
-        """(key, value) of every key with the prefix, ascending (descending with ``reverse``), those past ``after`` in that order.
+        """(key, value) of every key with the prefix past ``after``, ascending, or descending with ``reverse``.
 
         Read as it is consumed: stopping early costs nothing.
         """

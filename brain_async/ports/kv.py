@@ -43,6 +43,7 @@ Work = Generator[Get | Scan, Mapping[bytes, bytes], tuple[Change, T_co]]
 """Yields what it reads, returns what it writes and the result of ``commit``. It may be run more than once, from the start."""
 
 
+@runtime_checkable
 class KeyValueReader(Protocol):
     """One moment of the store: it shows no change that is committed after it was opened."""
 
@@ -76,7 +77,7 @@ class KeyValueStore(Protocol):
         """Run ``work``, write its change atomically, and return its result once that is durable.
 
         Works run one after another: each sees all that was written before. An exception of the work is raised as it is, and
-        nothing is written. Cancelled, or failed with BackendTimeoutError, the change is written whole or not at all, and the
-        next work sees which.
+        nothing is written; so it is with InvalidInputError for a key of another length. Cancelled, or failed with
+        BackendTimeoutError, the change is written whole or not at all, and the next work sees which.
         """
         ...

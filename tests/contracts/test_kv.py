@@ -6,17 +6,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from brain_async.adapters.lmdb import open_lmdb
 from brain_async.adapters.memory import MemoryKeyValueStore
 from brain_async.ports.kv import KeyValueStore
 from brain_async.testing import KV_CHECKS
 
 
-@pytest.fixture(scope="module", params=["memory"])
-async def store(request: pytest.FixtureRequest) -> AsyncIterator[KeyValueStore]:
+@pytest.fixture(scope="module", params=["memory", "lmdb"])
+async def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[KeyValueStore]:
     """One store for all checks: they use keys of their own."""
     match request.param:
         case "memory":
             yield MemoryKeyValueStore()
+        case "lmdb":
+            async with open_lmdb(tmp_path_factory.mktemp("kv")) as opened:
+                yield opened
 
 
 @pytest.mark.parametrize("check", KV_CHECKS, ids=lambda check: check.__name__)

@@ -1,0 +1,44 @@
+"""The edge ledger: typed, directed edges between objects, never deleted, journaled, anchored in a Merkle root."""
+
+from brain_async.cortex.batch import Batch, EdgeChange, NewEdge
+from brain_async.cortex.edge_type import EdgeType
+from brain_async.cortex.head import Head, overall_root_of
+from brain_async.cortex.journal import JournalEntry, JournalProof, Operation, verify_entry
+from brain_async.cortex.ledger import Ledger
+from brain_async.cortex.proof import EdgeProof, decode_proof, encode_proof, verify_proof
+from brain_async.cortex.record import (
+    MAX_DATA_BYTES,
+    MAX_TEXT_BYTES,
+    EdgeMetadata,
+    EdgeRecord,
+    decode_record,
+    encode_record,
+)
+from brain_async.cortex.verify import Verified
+from brain_async.cortex.view import LedgerView
+
+__all__ = [
+    "MAX_DATA_BYTES",
+    "MAX_TEXT_BYTES",
+    "Batch",
+    "EdgeChange",
+    "EdgeMetadata",
+    "EdgeProof",
+    "EdgeRecord",
+    "EdgeType",
+    "Head",
+    "JournalEntry",
+    "JournalProof",
+    "Ledger",
+    "LedgerView",
+    "NewEdge",
+    "Operation",
+    "Verified",
+    "decode_proof",
+    "decode_record",
+    "encode_proof",
+    "encode_record",
+    "overall_root_of",
+    "verify_entry",
+    "verify_proof",
+]

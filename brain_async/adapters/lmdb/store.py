@@ -57,7 +57,7 @@ class LmdbKeyValueStore:
         self._check_usable()
         if self._writer is None:
             raise WritesUnsupportedError("the store was opened with read_only=True")
-        return await self._writer.submit(work)
+        return await self._writer.groups.submit(work)
 
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError), wait for what is being written, and close the files. Idempotent."""
@@ -66,7 +66,7 @@ class LmdbKeyValueStore:
         self._closed = True
         with anyio.CancelScope(shield=True):
             if self._writer is not None:
-                await self._writer.drain()
+                await self._writer.groups.drain()
                 await anyio.to_thread.run_sync(self._writer.stop)
             self._files.close()
 

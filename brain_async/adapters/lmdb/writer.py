@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import lmdb
 
@@ -16,23 +15,11 @@ from brain_async.adapters.lmdb.errors import translate
 from brain_async.adapters.lmdb.files import Files
 from brain_async.adapters.lmdb.snapshots import Snapshots
 from brain_async.errors import BrainError, DiskFullError
-from brain_async.ports.kv import Get, Scan, Work
+from brain_async.ports.kv import Get, Scan
+from brain_async.ports.kv_groups import AnyWork, Outcome, WorkGroups
 from brain_async.ports.kv_work import run_work, scan_bounds
 
 __all__ = ["Writer"]
-
-T = TypeVar("T")
-
-
-class _Outcome(NamedTuple):
-    """What a work returned, or what it raised."""
-
-    result: Any = None
-    error: BaseException | None = None
-
-
-_Works: TypeAlias = Sequence[Callable[[], Work[Any]]]
-_Submitted: TypeAlias = tuple[Callable[[], Work[Any]], "asyncio.Future[_Outcome]"]
 
 _CHECK_READERS_EVERY = 1_000
 """Groups after which LMDB is asked to forget the snapshots of processes that were killed, which keep pages from reuse."""
@@ -65,77 +52,36 @@ class _Reading:
 
 
 class Writer:
-    """Collects works on an event loop, and runs them in a thread, in the order in which they came.
-
-    What was submitted while the thread was busy becomes one group: the works run one after another in one transaction,
-    each seeing what those before it wrote, and share its fsync.
-    """
+    """Runs groups of works in a thread, each group in one transaction: its works, run one after another, share an fsync."""
 
     def __init__(self, files: Files, snapshots: Snapshots) -> None:
         self._files = files
         self._snapshots = snapshots
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[_Submitted] = []
-        self._busy = False
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._groups: SimpleQueue[list[_Submitted] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Sequence[AnyWork] | None] = SimpleQueue()
+        self.groups = WorkGroups(self._queue.put)
         self._thread = Thread(target=self._run, name="brain-lmdb-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, work: Callable[[], Work[T]]) -> T:
-        """The result of ``work``, once it is durable. Cancelled before its group begins, it is not run."""
-        future: asyncio.Future[_Outcome] = self._loop.create_future()
-        self._waiting.append((work, future))
-        if not self._busy:
-            self._busy = True
-            self._idle.clear()
-            self._loop.call_soon(self._begin)
-        outcome = await future
-        if outcome.error is not None:
-            raise outcome.error
-        result: T = outcome.result
-        return result
-
-    async def drain(self) -> None:
-        """Wait until everything submitted is written."""
-        await self._idle.wait()
-
     def stop(self) -> None:
-        """End the thread, which must have been drained. Blocks."""
-        self._groups.put(None)
+        """End the thread, whose groups must have been drained. Blocks."""
+        self._queue.put(None)
         self._thread.join()
 
-    def _begin(self) -> None:
-        group = [(work, future) for work, future in self._waiting if not future.done()]
-        self._waiting = []
-        if group:
-            self._groups.put(group)
-        else:
-            self._busy = False
-            self._idle.set()
-
-    def _finish(self, group: Sequence[_Submitted], outcomes: Sequence[_Outcome]) -> None:
-        for (_, future), outcome in zip(group, outcomes, strict=True):
-            if not future.done():
-                future.set_result(outcome)
-        # After the callers that this wakes: what they submit next belongs to the next group.
-        self._loop.call_soon(self._begin)
-
     def _run(self) -> None:
-        groups = 0
-        while (group := self._groups.get()) is not None:
+        written = 0
+        while (works := self._queue.get()) is not None:
             try:
-                outcomes = self._written([work for work, _ in group])
-                groups += 1
-                if groups % _CHECK_READERS_EVERY == 0:
+                outcomes = self._written(works)
+                written += 1
+                if written % _CHECK_READERS_EVERY == 0:
                     self._files.environment.reader_check()
             except BaseException as error:  # whatever it is, somebody waits for it
-                outcomes = [_Outcome(error=error)] * len(group)
+                outcomes = [Outcome(error=error)] * len(works)
             with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-                self._loop.call_soon_threadsafe(self._finish, group, outcomes)
+                self._loop.call_soon_threadsafe(self.groups.finish, outcomes)
 
-    def _written(self, works: _Works) -> list[_Outcome]:
+    def _written(self, works: Sequence[AnyWork]) -> list[Outcome]:
         """Write a group; where it does not fit as a whole, every work by itself."""
         while True:
             try:
@@ -149,15 +95,15 @@ class Writer:
                 failure = self._failure(error)
             if len(works) > 1 and isinstance(failure, DiskFullError):
                 return [self._written_alone(work) for work in works]
-            return [_Outcome(error=failure)] * len(works)
+            return [Outcome(error=failure)] * len(works)
 
-    def _written_alone(self, work: Callable[[], Work[Any]]) -> _Outcome:
+    def _written_alone(self, work: AnyWork) -> Outcome:
         try:
             return self._transact([work])[0]
         except lmdb.Error as error:
-            return _Outcome(error=self._failure(error))
+            return Outcome(error=self._failure(error))
 
-    def _transact(self, works: _Works) -> list[_Outcome]:
+    def _transact(self, works: Sequence[AnyWork]) -> list[Outcome]:
         transaction = self._files.environment.begin(db=self._files.database, write=True)
         try:
             reading = _Reading(transaction)
@@ -168,22 +114,20 @@ class Writer:
         transaction.commit()
         return outcomes
 
-    def _apply(
-        self, transaction: lmdb.Transaction[bytes], reading: _Reading, work: Callable[[], Work[Any]]
-    ) -> _Outcome:
+    def _apply(self, transaction: lmdb.Transaction[bytes], reading: _Reading, work: AnyWork) -> Outcome:
         """Run a work and write its change. What it raises is its outcome; what LMDB raises ends the group."""
         try:
             change, result = run_work(work, reading.answer)
         except lmdb.Error:
             raise
         except BaseException as error:
-            return _Outcome(error=error)
+            return Outcome(error=error)
         for key, value in change.writes.items():
             if value is None:
                 transaction.delete(key)
             else:
                 transaction.put(key, value)
-        return _Outcome(result)
+        return Outcome(result)
 
     def _failure(self, error: lmdb.Error) -> BrainError:
         if self._files.is_disk_full(error):

@@ -244,6 +244,22 @@ async def check_kv_commit_inside_a_snapshot(store: KeyValueStore) -> None:
     assert await _all(store, key) == {key: b"5"}
 
 
+async def check_kv_many_read_one_snapshot(store: KeyValueStore) -> None:
+    """Tasks may share a snapshot."""
+    prefix = _fresh()
+    written = {prefix + b"%04d" % number: b"%d" % number for number in range(1_200)}
+    await _write(store, written)
+    async with store.snapshot() as reader:
+        gets, scans, many = await asyncio.gather(
+            asyncio.gather(*(reader.get(key) for key in list(written)[:20])),
+            asyncio.gather(*(_scanned(reader, prefix) for _ in range(3))),
+            reader.get_many(list(written)[5:9]),
+        )
+        assert gets == list(written.values())[:20]
+        assert scans == [list(written.items())] * 3
+        assert dict(many) == dict(list(written.items())[5:9])
+
+
 async def check_kv_works_are_serialised(store: KeyValueStore) -> None:
     """Fifty concurrent works that read, add and write lose none, and each sees what those before it wrote."""
     key, log = _fresh(), _fresh()
@@ -355,6 +371,7 @@ CHECKS = (
     check_kv_work_reads,
     check_kv_snapshots_are_moments,
     check_kv_commit_inside_a_snapshot,
+    check_kv_many_read_one_snapshot,
     check_kv_works_are_serialised,
     check_kv_scans_see_earlier_works,
     check_kv_failing_work_writes_nothing,

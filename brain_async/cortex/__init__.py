@@ -6,6 +6,7 @@ from brain_async.cortex.head import Head, overall_root_of
 from brain_async.cortex.journal import JournalEntry, JournalProof, Operation, verify_entry
 from brain_async.cortex.ledger import Ledger
 from brain_async.cortex.proof import EdgeProof, decode_proof, encode_proof, verify_proof
+from brain_async.cortex.query import MAX_HOPS_CAP, EdgeExpr, FindResult, PathStep, Query
 from brain_async.cortex.record import (
     MAX_DATA_BYTES,
     MAX_TEXT_BYTES,
@@ -14,18 +15,23 @@ from brain_async.cortex.record import (
     decode_record,
     encode_record,
 )
+from brain_async.cortex.uri import format_uri, parse_uri
 from brain_async.cortex.verify import Verified
 from brain_async.cortex.view import LedgerView
+from brain_async.cortex.walk import Walk
 
 __all__ = [
     "MAX_DATA_BYTES",
+    "MAX_HOPS_CAP",
     "MAX_TEXT_BYTES",
     "Batch",
     "EdgeChange",
+    "EdgeExpr",
     "EdgeMetadata",
     "EdgeProof",
     "EdgeRecord",
     "EdgeType",
+    "FindResult",
     "Head",
     "JournalEntry",
     "JournalProof",
@@ -33,12 +39,17 @@ __all__ = [
     "LedgerView",
     "NewEdge",
     "Operation",
+    "PathStep",
+    "Query",
     "Verified",
+    "Walk",
     "decode_proof",
     "decode_record",
     "encode_proof",
     "encode_record",
+    "format_uri",
     "overall_root_of",
+    "parse_uri",
     "verify_entry",
     "verify_proof",
 ]

@@ -12,16 +12,20 @@ from uuid import UUID
 import msgspec
 
 from brain_async.cortex.batch import Batch, EdgeChange, EdgeKeyLike, NewEdge, TypeLike
+from brain_async.cortex.find import find
 from brain_async.cortex.head import Head
 from brain_async.cortex.journal import JournalEntry, JournalProof
 from brain_async.cortex.keys import FORWARD, REVERSE, is_removed, node_prefix, split_edge_key
 from brain_async.cortex.proof import EdgeProof
+from brain_async.cortex.query import FindResult, Query
 from brain_async.cortex.record import EdgeMetadata, EdgeRecord, checked_time, object_id_bytes
 from brain_async.cortex.transfer import export_journal, import_journal, replay
 from brain_async.cortex.verify import Verified, verify
 from brain_async.cortex.view import LedgerView
 from brain_async.errors import LedgerCorruptError
+from brain_async.model.scope import Scope
 from brain_async.ports.kv import KeyValueStore, Scan, Work
+from brain_async.ports.store import ObjectReader
 
 __all__ = ["INCIDENT_BATCH", "IncidentCursor", "Ledger"]
 
@@ -260,6 +264,11 @@ class Ledger:
         """As in LedgerView."""
         async with self.snapshot() as view:
             return await view.labels()
+
+    async def find(self, query: Query, *, scope: Scope, objects: ObjectReader) -> FindResult:
+        """Walk the edges of this moment and return the objects reached: see ``find.find``."""
+        async with self.snapshot() as view:
+            return await find(view, objects, scope, query)
 
     async def verify(self) -> Verified:
         """Compute everything again: see ``verify.verify``. Raises LedgerCorruptError, naming the first difference."""

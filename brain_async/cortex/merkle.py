@@ -13,7 +13,7 @@ slots from 16 are the tops of the sixteen pages below. The top is kept in the pa
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
@@ -45,7 +45,10 @@ Reading = Generator[Get, Mapping[bytes, bytes], T]
 """Yields what it reads, and returns what it found."""
 
 Page = list[bytes | None]
-"""32 slots: None, an inner hash of 32 bytes, or a leaf of 64, its key and the hash of its record."""
+"""32 slots: None, an inner hash of 32 bytes, or a leaf of 64, its key and the hash of its record.
+
+Slot 0 is no node: it holds the masks of a page that was read full of inner hashes, which it then stays for ever.
+"""
 
 _KEY = b"brain.edge.key\0"
 _VALUE = b"brain.edge.record\0"
@@ -53,7 +56,8 @@ _LEAF = b"brain.smt.leaf\0"
 _NODE = b"brain.smt.node\0"
 _PENDING = bytes(32)
 _MASKS = struct.Struct(">II")
-_ALL_INNER = 0xFFFFFFFC
+_FULL = _MASKS.pack(0xFFFFFFFC, 0)
+_FULL_ROOT = _MASKS.pack(0xFFFFFFFE, 0)
 _HASHES = [struct.Struct("32s" * count) for count in range(33)]
 _LEAVES = [struct.Struct("64s" * count) for count in range(33)]
 # The slots of a page from its top to each of its sixteen lowest.
@@ -90,49 +94,54 @@ def page_name(page: bytes) -> str:
 
 def encode_page(page: Sequence[bytes | None]) -> bytes:
     """Two bit masks, of the slots that hold hashes and of those that hold leaves, then both in order of their slots."""
+    shape = page[0]
+    if shape == _FULL:
+        return shape + b"".join(page[2:])  # type: ignore[arg-type]
+    if shape == _FULL_ROOT:
+        return shape + b"".join(page[1:])  # type: ignore[arg-type]
     hashes = leaves = 0
-    parts = []
-    ends = []
+    inner = []
+    outer = []
     bit = 2
     for node in page[1:]:
         if node is not None:
             if len(node) == 32:
                 hashes |= bit
-                parts.append(node)
+                inner.append(node)
             else:
                 leaves |= bit
-                ends.append(node)
+                outer.append(node)
         bit <<= 1
-    return _MASKS.pack(hashes, leaves) + b"".join(parts) + b"".join(ends)
+    return b"".join((_MASKS.pack(hashes, leaves), *inner, *outer))
 
 
 def decode_page(value: bytes, name: bytes) -> Page:
     """The page stored under the digits ``name``. Raises LedgerCorruptError when it is none."""
-    try:
-        hashes, leaves = _MASKS.unpack_from(value)
-        inner, outer = hashes.bit_count(), leaves.bit_count()
-        unused = 0b11 if name else 0b01
-        if len(value) != 8 + 32 * inner + 64 * outer or hashes & leaves or (hashes | leaves) & unused:
-            raise LedgerCorruptError("the page has another size than its slots", where=page_name(name))
-    except struct.error:
-        raise LedgerCorruptError("the page is too short", where=page_name(name)) from None
+    if len(value) < 8:
+        raise LedgerCorruptError("the page is too short", where=page_name(name))
+    hashes, leaves = _MASKS.unpack_from(value)
+    inner, outer = hashes.bit_count(), leaves.bit_count()
+    unused = 0b11 if name else 0b01
+    if len(value) != 8 + 32 * inner + 64 * outer or hashes & leaves or (hashes | leaves) & unused:
+        raise LedgerCorruptError("the page has another size than its slots", where=page_name(name))
     page: Page = [None] * 32
     found = _HASHES[inner].unpack_from(value, 8)
-    if hashes == _ALL_INNER:
-        page[2:] = found
+    shape = value[:8]
+    if shape in (_FULL, _FULL_ROOT):
+        page[-inner:] = found
+        page[0] = shape
         return page
-    for slot, node in zip(_slots(hashes), found, strict=True):
-        page[slot] = node
-    for slot, node in zip(_slots(leaves), _LEAVES[outer].unpack_from(value, 8 + 32 * inner), strict=True):
-        page[slot] = node
+    slots = iter(found)
+    while hashes:
+        low = hashes & -hashes
+        page[low.bit_length() - 1] = next(slots)
+        hashes ^= low
+    slots = iter(_LEAVES[outer].unpack_from(value, 8 + 32 * inner))
+    while leaves:
+        low = leaves & -leaves
+        page[low.bit_length() - 1] = next(slots)
+        leaves ^= low
     return page
-
-
-def _slots(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 class _Tree:

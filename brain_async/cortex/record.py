@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from cbor2 import dumps
 
 from brain_async.cortex.cbor import decode_map, encode_map, from_micros, to_micros
 from brain_async.cortex.edge_type import check_code
@@ -43,6 +42,8 @@ MAX_TEXT_BYTES = 1_024
 
 _NIL = bytes(16)
 _FLOAT32 = struct.Struct(">f")
+_HALF = struct.Struct(">Be")
+_SINGLE = struct.Struct(">Bf")
 
 _TYPE, _SRC, _DST, _CREATED_AT, _CREATED_BY, _WEIGHT, _DATA, _TOMBSTONED, _AT, _REASON, _BY = range(11)
 """The map's keys. A field at its default is left out, so that it has one encoding too."""
@@ -132,9 +133,7 @@ def checked_metadata(meta: EdgeMetadata) -> EdgeMetadata:
     Raises InvalidValueError naming the field: a weight that is not finite in float32, data that is not bytes or exceeds
     MAX_DATA_BYTES, text that is not valid or exceeds MAX_TEXT_BYTES, a naive time.
     """
-    weight = meta.weight
-    if weight != 1.0:
-        weight = _float32(weight)
+    weight = _float32(meta.weight)
     data = meta.data
     if not isinstance(data, bytes):
         raise InvalidValueError("data must be bytes", field="data")
@@ -153,9 +152,7 @@ def encode_record(record: EdgeRecord) -> bytes:
     fields: dict[int, Any] = {0: record.type, 1: record.src, 2: record.dst, 3: to_micros(record.created_at)}
     if record.created_by:
         fields[_CREATED_BY] = record.created_by
-    weight = record.weight
-    if weight != 1.0:
-        fields[_WEIGHT] = weight
+    before, fields = fields, fields if record.weight == 1.0 else {}
     if record.data:
         fields[_DATA] = record.data
     if record.tombstoned_at is not None:
@@ -165,8 +162,23 @@ def encode_record(record: EdgeRecord) -> bytes:
             fields[_REASON] = record.tombstoned_reason
         if record.tombstoned_by:
             fields[_BY] = record.tombstoned_by
-    # Only the canonical mode writes a float in the shortest form that keeps its value.
-    return encode_map(fields) if weight == 1.0 else dumps(fields, canonical=True)
+    if before is fields:
+        return encode_map(fields)
+    return b"%c%b\x05%b%b" % (
+        0xA0 + len(before) + 1 + len(fields),
+        encode_map(before)[1:],
+        _shortest_float(record.weight),
+        encode_map(fields)[1:],
+    )
+
+
+def _shortest_float(value: float) -> bytes:
+    """The encoding of a value of float32 in the fewest bytes that keep it."""
+    try:
+        half = _HALF.pack(0xF9, value)
+    except OverflowError:
+        return _SINGLE.pack(0xFA, value)
+    return half if _HALF.unpack(half)[1] == value else _SINGLE.pack(0xFA, value)
 
 
 def decode_record(data: bytes) -> EdgeRecord:

@@ -10,9 +10,10 @@ import lmdb
 
 from brain_async.errors import BackendError, BrainError, ClosedError, DiskFullError, LedgerCorruptError, LedgerError
 
-__all__ = ["translate", "translated"]
+__all__ = ["DISK_FULL", "translate", "translated"]
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a file cannot grow."""
 
 _DAMAGED = (
     lmdb.CorruptedError,
@@ -29,7 +30,7 @@ def translate(error: lmdb.Error | OSError) -> BrainError:
     """The library's error for one of LMDB or of the file system."""
     code = error.errno if isinstance(error, OSError) else error.code
     match error:
-        case _ if code in _FULL:
+        case _ if code in DISK_FULL:
             return DiskFullError(f"the disk is full, nothing was written: {error}")
         case lmdb.MapFullError():
             return DiskFullError(f"the map is full, nothing was written: {error}")

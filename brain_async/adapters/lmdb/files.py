@@ -11,7 +11,7 @@ from pathlib import Path
 import lmdb
 from lmdb import verify
 
-from brain_async.adapters.lmdb.errors import translated
+from brain_async.adapters.lmdb.errors import DISK_FULL, translated
 from brain_async.adapters.lmdb.lock import WriterLock
 from brain_async.errors import DiskFullError, LedgerCorruptError, LedgerError
 
@@ -148,15 +148,14 @@ class Files:
         """Whether a failed commit met a full disk: LMDB calls a write that was cut short an I/O error."""
         if error.code != errno.EIO:
             return False
-        with self.data.open("r+b") as file:
+        with self.data.open("r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             try:
-                os.posix_fallocate(file.fileno(), size, _PROBE_BYTES)
+                return file.write(bytes(_PROBE_BYTES)) < _PROBE_BYTES
             except OSError as full:
-                return full.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+                return full.errno in DISK_FULL
             finally:
                 file.truncate(size)
-        return False
 
     def close(self) -> None:
         """Close every transaction and the environment, and let other writers in. Idempotent."""

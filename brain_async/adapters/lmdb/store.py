@@ -37,10 +37,10 @@ class LmdbKeyValueStore:
         self._loop = asyncio.get_running_loop()
         self._snapshots = Snapshots(files)
         self._writer = None if read_only else Writer(files, self._snapshots)
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
 
     def _check_usable(self) -> None:
-        if self._closed:
+        if self._closing is not None:
             raise ClosedError("the store is closed: open another one")
         if asyncio.get_running_loop() is not self._loop:
             raise EventLoopMismatchError("the store was opened on another event loop: open one per loop")
@@ -60,15 +60,33 @@ class LmdbKeyValueStore:
         return await self._writer.groups.submit(work)
 
     async def aclose(self) -> None:
-        """Refuse further calls (ClosedError), wait for what is being written, and close the files. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
+        """Refuse further calls (ClosedError), wait for what is being written, and close the files. Idempotent.
+
+        Goes on to its end when the caller is cancelled.
+        """
+        if self._closing is None:
+            self._closing = self._loop.create_task(self._close(), name="brain-lmdb-close")
         with anyio.CancelScope(shield=True):
-            if self._writer is not None:
-                await self._writer.groups.drain()
-                await anyio.to_thread.run_sync(self._writer.stop)
-            self._files.close()
+            await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._writer is not None:
+            await self._writer.groups.drain()
+            await anyio.to_thread.run_sync(self._writer.stop)
+        self._files.close()
+
+
+async def _opened(opening: Callable[[], Files]) -> Files:
+    """The files, opened in a thread; closed again when the caller has been cancelled meanwhile."""
+    future = asyncio.get_running_loop().run_in_executor(None, opening)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([future])
+        if future.exception() is None:
+            future.result().close()
+        raise
 
 
 @asynccontextmanager
@@ -92,7 +110,7 @@ async def open_lmdb(
         DiskFullError: there is no room for the empty file.
         LedgerError: the files cannot be used, are open in this process already, or with ``read_only`` are not there.
     """
-    files = await anyio.to_thread.run_sync(partial(Files, path, read_only=read_only, map_size=map_size, sync=sync))
+    files = await _opened(partial(Files, path, read_only=read_only, map_size=map_size, sync=sync))
     store = LmdbKeyValueStore(files, read_only=read_only)
     try:
         yield store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from random import Random
 from threading import Thread, get_ident
@@ -261,6 +261,32 @@ async def test_closing_waits_for_what_is_being_written(tmp_path: Path) -> None:
         await store.aclose()
     async with open_lmdb(tmp_path) as store:
         assert len(await _all(store)) == 100
+
+
+async def test_cancelled_opening_and_closing_leave_nothing_open(tmp_path: Path) -> None:
+    for cancelled_after in range(8):
+
+        async def use() -> None:
+            async with open_lmdb(tmp_path) as store:
+                await store.commit(_putting({b"a": b"1"}))
+
+        task = asyncio.ensure_future(use())
+        for _ in range(cancelled_after):
+            await asyncio.sleep(0.0005)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        async with open_lmdb(tmp_path) as store:
+            closing = asyncio.ensure_future(store.aclose())
+            await asyncio.sleep(0)
+            closing.cancel()
+            with suppress(asyncio.CancelledError):
+                await closing
+    with anyio.CancelScope() as scope:
+        async with open_lmdb(tmp_path) as store:
+            scope.cancel()
+    async with open_lmdb(tmp_path) as store:
+        assert len(await _all(store)) <= 1
 
 
 async def test_a_closed_snapshot_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from brain_async.errors import DiskFullError
 from brain_async.ports.kv_work import scan_bounds
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
 __all__ = ["Snapshot", "Snapshots"]
@@ -102,9 +101,7 @@ class Snapshot:
         self._transaction = await self._snapshots.begin()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         self._snapshots.end(self._transaction)
 
     async def get(self, key: bytes) -> bytes | None:

@@ -20,7 +20,6 @@ from brain_async.ports.kv_groups import AnyWork, Outcome, WorkGroups
 from brain_async.ports.kv_work import scan_bounds
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from brain_async.adapters.postgres.store import PostgresStore
@@ -83,9 +82,7 @@ class PostgresSnapshot:
         self._connection = await self._stack.enter_async_context(self._connections.snapshot())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         with anyio.CancelScope(shield=True):  # a read of another task may be under way
             async with self._turn:
                 self._connection = None

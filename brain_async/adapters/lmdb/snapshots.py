@@ -101,7 +101,7 @@ class Snapshot:
         self._transaction = await self._snapshots.begin()
         return self
 
-    async def __aexit__(self, *exc_info: object) -> None:
+    async def __aexit__(self, *_exc_info: object) -> None:
         self._snapshots.end(self._transaction)
 
     async def get(self, key: bytes) -> bytes | None:

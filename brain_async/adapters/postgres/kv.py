@@ -82,7 +82,7 @@ class PostgresSnapshot:
         self._connection = await self._stack.enter_async_context(self._connections.snapshot())
         return self
 
-    async def __aexit__(self, *exc_info: object) -> None:
+    async def __aexit__(self, *_exc_info: object) -> None:
         with anyio.CancelScope(shield=True):  # a read of another task may be under way
             async with self._turn:
                 self._connection = None

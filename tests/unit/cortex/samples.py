@@ -46,7 +46,7 @@ async def filled(ledger: Ledger, count: int = 40) -> None:
             UUID(int=1 + number % 7),
             label if number % 3 else EdgeType.REFERENCES,
             UUID(int=100 + number),
-            EdgeMetadata(created_by="ann", weight=number / 3, data=bytes([number])),
+            EdgeMetadata(created_by="ann", weight=number / 3, data=bytes([number % 256])),
         )
         for number in range(count)
     ]
@@ -56,7 +56,8 @@ async def filled(ledger: Ledger, count: int = 40) -> None:
             await ledger.update_edge_meta(edge.src, edge.type, edge.dst, data=b"new", by="bob")
         if number % 7 == 0:
             await ledger.remove_edge(edge.src, edge.type, edge.dst, reason="wrong", by="eve")
-    await ledger.add_edge(edges[7].src, edges[7].type, edges[7].dst)
+    again = edges[7 % count]
+    await ledger.add_edge(again.src, again.type, again.dst)
 
 
 async def everything(store: MemoryKeyValueStore) -> dict[bytes, bytes]:

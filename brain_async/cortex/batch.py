@@ -13,6 +13,7 @@ from brain_async.cortex.cbor import from_micros, to_micros
 from brain_async.cortex.edge_type import (
     FIRST_HOST_TYPE,
     HOST_TYPE_COUNT,
+    TypeLike,
     canonical_code,
     check_code,
     check_label,
@@ -45,13 +46,11 @@ from brain_async.cortex.record import (
 from brain_async.errors import EdgeNotFoundError, InvalidEdgeTypeError, LedgerCorruptError, SelfEdgeError
 from brain_async.ports.kv import Change, Get, Scan
 
-__all__ = ["Batch", "EdgeChange", "EdgeKeyLike", "NewEdge", "TypeLike"]
+__all__ = ["Asking", "Batch", "EdgeChange", "EdgeKeyLike", "NewEdge"]
 
 T = TypeVar("T")
 Asking = Generator[Get | Scan, Mapping[bytes, bytes], T]
-
-TypeLike = int | str
-"""An edge type: its byte, or its label in any case."""
+"""A part of a work: yields what it reads."""
 
 EdgeKeyLike = tuple[UUID | bytes, TypeLike, UUID | bytes]
 """(src, type, dst)."""

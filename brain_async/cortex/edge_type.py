@@ -14,11 +14,16 @@ __all__ = [
     "LAST_HOST_TYPE",
     "MAX_LABEL_BYTES",
     "EdgeType",
+    "TypeLike",
     "canonical_code",
     "check_code",
     "check_label",
     "is_host_type",
 ]
+
+
+TypeLike = int | str
+"""An edge type: its byte, or its label in any case."""
 
 
 class EdgeType(IntEnum):

@@ -23,7 +23,6 @@ from brain_async.cortex.record import EdgeRecord, checked_text, decode_record, e
 from brain_async.errors import InvalidInputError, LedgerCorruptError
 
 __all__ = [
-    "EMPTY_PEAKS",
     "JournalEntry",
     "JournalProof",
     "Operation",
@@ -39,8 +38,6 @@ __all__ = [
     "split_entry",
     "verify_entry",
 ]
-
-EMPTY_PEAKS: tuple[bytes, ...] = ()
 
 _LEAF = b"brain.journal.leaf\0"
 _NODE = b"brain.journal.node\0"

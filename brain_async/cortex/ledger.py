@@ -11,7 +11,8 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.cortex.batch import Batch, EdgeChange, EdgeKeyLike, NewEdge, TypeLike
+from brain_async.cortex.batch import Batch, EdgeChange, EdgeKeyLike, NewEdge
+from brain_async.cortex.edge_type import TypeLike
 from brain_async.cortex.find import find
 from brain_async.cortex.head import Head
 from brain_async.cortex.journal import JournalEntry, JournalProof
@@ -80,7 +81,7 @@ class Ledger:
         return (await self.add_edges([NewEdge(src, type, dst, meta)]))[0]
 
     async def add_edges(self, edges: Sequence[NewEdge]) -> list[EdgeChange]:
-        """Add edges; returns what became of each, in order.
+        """Add edges; returns what became of each, in order. They are one transaction: give an import in thousands.
 
         A live one is left as it is, and not journaled; a removed one is revived with its new metadata. Raises SelfEdgeError,
         ObjectIdRequiredError (nil), InvalidEdgeTypeError (unknown), InvalidValueError (weight not finite in float32, data or

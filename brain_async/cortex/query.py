@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.cortex.batch import TypeLike
+from brain_async.cortex.edge_type import TypeLike
 from brain_async.errors import InvalidValueError, UnboundedQueryError, UnsupportedQueryError
 from brain_async.model.filters import Filters
 from brain_async.model.relation import Direction

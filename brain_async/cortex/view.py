@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
-from brain_async.cortex.batch import TypeLike
 from brain_async.cortex.edge_type import (
     EdgeType,
+    TypeLike,
     canonical_code,
     check_code,
     check_label,

@@ -60,6 +60,25 @@ async def test_a_journal_moves_from_any_store_to_any_other(stores: list[KeyValue
         assert await other.verify() == await source.verify()
 
 
+async def test_the_same_edges_from_both_ends_neither_deadlock_nor_double(stores: list[KeyValueStore]) -> None:
+    edges = [NewEdge(UUID(int=1 + number), EdgeType.REFERENCES, UUID(int=2 + number)) for number in range(100)]
+    for store in stores:
+        ledger = Ledger(store)
+
+        async def write(order: list[NewEdge], ledger: Ledger = ledger) -> None:
+            for _ in range(5):
+                await ledger.add_edges(order)
+                await ledger.remove_edges([(edge.src, edge.type, edge.dst) for edge in order])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write, edges)
+            tasks.start_soon(write, edges[::-1])
+        verified = await ledger.verify()
+        assert verified.edges == 100
+        assert 200 <= verified.seq <= 2_000
+        assert await ledger.edges_out(edges[0].src) == []
+
+
 async def test_concurrent_callers_are_written_one_after_another(stores: list[KeyValueStore]) -> None:
     for store in stores:
         ledger = Ledger(store)

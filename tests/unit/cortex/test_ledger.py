@@ -168,6 +168,28 @@ async def test_a_naive_clock_and_overlong_reasons_are_refused() -> None:
     assert not (await ledger.get_edge(A, REF, B)).tombstoned
 
 
+async def test_direction_label_and_case_make_an_edge() -> None:
+    _, ledger = fresh()
+    await ledger.register_label("about")
+    for _ in range(3):
+        for src, type, dst, data in (
+            (A, "about", B, b"1"),
+            (A, "about", B, b"2"),
+            (B, "about", A, b"3"),
+            (A, "references", B, b"4"),
+            (A, " about ", B, b"5"),
+            (A, "About", B, b"6"),
+        ):
+            await ledger.put_edges([NewEdge(src, type, dst, EdgeMetadata(data=data))])
+    assert [(edge.type, edge.data, edge.created_at) for edge in await ledger.edges_out(A)] == [
+        (3, b"4", at(4)),
+        (0x40, b"6", at(1)),
+    ]
+    assert await ledger.edges_in(B) == await ledger.edges_out(A)
+    assert [edge.data for edge in await ledger.edges_out(B)] == [b"3"]
+    assert (await ledger.head()).edges == 3
+
+
 async def test_edges_are_iterated_by_type_and_peer() -> None:
     _, ledger = fresh()
     await filled(ledger)
@@ -225,6 +247,14 @@ async def test_looking_back_by_entry_and_by_time() -> None:
     for wrong in (-1, 6, True, datetime(2026, 3, 1), "now"):
         with pytest.raises(InvalidValueError):
             await ledger.edges_out(A, as_of=wrong)  # type: ignore[arg-type]
+
+
+async def test_the_entry_of_a_moment_is_found_among_many() -> None:
+    _, ledger = fresh()
+    for number in range(70):
+        await ledger.add_edge(A, REF, UUID(int=100 + number))
+    for seconds in range(-1, 71):
+        assert len(await ledger.edges_out(A, as_of=at(seconds))) == min(70, seconds + 1)
 
 
 async def test_entries_never_go_back_in_time() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import struct
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
 
-from brain_async.cortex.cbor import decode_map, encode_map, from_micros
+from brain_async.cortex.cbor import to_micros
 from brain_async.cortex.journal import journal_root_of
 from brain_async.cortex.merkle import EMPTY
 from brain_async.errors import LedgerCorruptError
@@ -15,6 +17,8 @@ __all__ = ["Head", "decode_head", "encode_head", "overall_root_of"]
 
 _OVERALL = b"brain.ledger.root\0"
 _FORMAT = 1
+_FIXED = struct.Struct(">BQQQB32s")
+_LAST_MICRO = to_micros(datetime.max.replace(tzinfo=UTC))
 _WHERE = "m/head"
 
 
@@ -23,7 +27,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         seq: of the last entry; 0 before the first.
-        at: when that was, in microseconds since 1970.
+        at: when that was, in microseconds since 1970; a clock before 1970 is read as 1970.
         edges: how many edges there are, removed ones included.
         labels: how many labels hosts have registered.
         root: of the tree over the edges, 32 bytes.
@@ -54,9 +58,8 @@ def overall_root_of(root: bytes, journal_root: bytes) -> bytes:
 
 
 def encode_head(head: Head) -> bytes:
-    """The deterministic encoding."""
-    peaks = b"".join(head.peaks)
-    return encode_map({0: _FORMAT, 1: head.seq, 2: head.at, 3: head.edges, 4: head.labels, 5: head.root, 6: peaks})
+    """The numbers and the root at fixed places, and the peaks behind them."""
+    return _FIXED.pack(_FORMAT, head.seq, head.at, head.edges, head.labels, head.root) + b"".join(head.peaks)
 
 
 def decode_head(value: bytes | None) -> Head:
@@ -64,21 +67,12 @@ def decode_head(value: bytes | None) -> Head:
     if value is None:
         return Head()
     try:
-        fields = decode_map(value)
-        seq, at, edges, labels, root, peaks = (fields[key] for key in range(1, 7))
-        from_micros(at)
-        head = Head(
-            seq=seq,
-            at=at,
-            edges=edges,
-            labels=labels,
-            root=root,
-            peaks=tuple(peaks[start : start + 32] for start in range(0, len(peaks), 32)),
-        )
-        same = encode_head(head) == value and len(peaks) == 32 * seq.bit_count() and len(root) == 32
-        counted = type(seq) is int and type(edges) is int and 0 <= edges <= seq and type(labels) is int
-    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise LedgerCorruptError(f"the head is malformed: {error}", where=_WHERE) from None
-    if not same or not counted or not 0 <= labels <= seq:
-        raise LedgerCorruptError("the head is not in its one encoding, or of another format", where=_WHERE)
-    return head
+        version, seq, at, edges, labels, root = _FIXED.unpack_from(value)
+    except struct.error:
+        raise LedgerCorruptError("the head is too short", where=_WHERE) from None
+    size = _FIXED.size
+    end = size + 32 * seq.bit_count()
+    if version != _FORMAT or len(value) != end or at > _LAST_MICRO or not edges + labels <= seq < 1 << 63:
+        raise LedgerCorruptError("the head is malformed, or of another format", where=_WHERE)
+    peaks = tuple([value[start : start + 32] for start in range(size, end, 32)])
+    return Head(seq=seq, at=at, edges=edges, labels=labels, root=root, peaks=peaks)

@@ -45,7 +45,6 @@ class IncidentCursor(msgspec.Struct, frozen=True):
 
     side: bytes = FORWARD
     after: bytes | None = None
-    removed: int = 0
     done: bool = False
 
 
@@ -153,32 +152,36 @@ class Ledger:
         repeated. An edge that is added meanwhile may stay.
         """
         node, at = object_id_bytes(object_id, "object_id"), self.now()
-        cursor = IncidentCursor()
+        cursor, removed = IncidentCursor(), 0
         while not cursor.done:
-            cursor = await self._store.commit(
+            cursor, changes = await self._store.commit(
                 partial(self.remove_edges_of_work, node, at, cursor, reason=reason, by=by)
             )
-        return cursor.removed
+            removed += len(changes)
+        return removed
 
     def remove_edges_of_work(
         self, node: bytes, at: datetime, cursor: IncidentCursor, *, reason: str = "", by: str = ""
-    ) -> Work[IncidentCursor]:
-        """The next part of ``remove_edges_of``, of at most INCIDENT_BATCH edges, as a work; returns where it stopped."""
-        side, after, removed, left = cursor.side, cursor.after, cursor.removed, INCIDENT_BATCH
+    ) -> Work[tuple[IncidentCursor, list[EdgeChange]]]:
+        """The next part of ``remove_edges_of``, of at most INCIDENT_BATCH edges, as a work.
+
+        Returns where it stopped, and a change for each edge that it removed.
+        """
+        side, after, left = cursor.side, cursor.after, INCIDENT_BATCH
         batch = Batch(at)
+        changes: list[EdgeChange] = []
         while left:
             found = yield Scan(node_prefix(side, node), after, left)
             live = [_edge_of(side, key) for key, value in found.items() if not is_removed(value)]
-            yield from batch.remove(live, reason=reason, by=by)
-            removed += len(live)
+            changes += yield from batch.remove(live, reason=reason, by=by)
             if len(found) == left:
                 after = max(found)
                 break
             left -= len(found)
             if side == REVERSE:
-                return (yield from batch.finish()), IncidentCursor(removed=removed, done=True)
+                return (yield from batch.finish()), (IncidentCursor(done=True), changes)
             side, after = REVERSE, None
-        return (yield from batch.finish()), IncidentCursor(side=side, after=after, removed=removed)
+        return (yield from batch.finish()), (IncidentCursor(side=side, after=after), changes)
 
     async def register_label(self, label: str) -> int:
         """The byte of an edge type's label, for ever: its own when it is canonical or registered, else the next free one.

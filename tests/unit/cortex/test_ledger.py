@@ -10,6 +10,7 @@ import pytest
 from brain_async.adapters.memory.kv import MemoryKeyValueStore
 from brain_async.cortex import (
     MAX_DATA_BYTES,
+    Batch,
     EdgeMetadata,
     EdgeRecord,
     EdgeType,
@@ -293,6 +294,8 @@ async def test_all_edges_of_an_object_are_removed(count: int) -> None:
         gone = await ledger.get_edge(edges[0].src, edges[0].type, edges[0].dst)
         assert (gone.tombstoned_reason, gone.tombstoned_by) == ("deleted", "eve")
     assert await ledger.remove_edges_of(A) == 0
+    with pytest.raises(ObjectIdRequiredError):
+        await ledger.remove_edges_of(UUID(int=0))
     await ledger.verify()
 
 
@@ -323,6 +326,40 @@ async def test_work_of_the_caller_goes_into_the_same_commit() -> None:
     async with store.snapshot() as reader:
         assert await reader.get(b"o/1") == b"due"
     assert (await ledger.verify()).edges == 1
+
+
+async def test_a_batch_composes_changes_of_every_sort_into_one() -> None:
+    store, ledger = fresh()
+    await ledger.add_edge(A, REF, B)
+
+    def work() -> Work[list[Operation | None]]:
+        batch = Batch(at(60))
+        label = yield from batch.register("about")
+        done = yield from batch.add([NewEdge(A, label, B), NewEdge(A, "about", C)])
+        done += yield from batch.remove([(A, REF, B), (A, "about", C)], reason="moved", by="eve")
+        done.append((yield from batch.update((A, "about", B), weight=2.0, data=None, by="eve")))
+        return (yield from batch.finish()), [change.operation for change in done]
+
+    assert await store.commit(work) == [1, 1, 4, 4, 3]
+    verified = await ledger.verify()
+    assert (verified.seq, verified.edges, verified.labels) == (7, 3, 1)
+    assert [(edge.type, edge.weight) for edge in await ledger.edges_out(A)] == [(0x40, 2.0)]
+
+
+async def test_an_unfinished_or_failed_batch_writes_nothing() -> None:
+    store, ledger = fresh()
+    await ledger.add_edge(A, REF, B)
+    before = await everything(store)
+
+    def work() -> Work[None]:
+        batch = Batch(NOW)
+        yield from batch.add([NewEdge(A, REF, C)])
+        yield from batch.update((A, REF, D), weight=2.0, data=None, by="")
+        return (yield from batch.finish()), None
+
+    with pytest.raises(EdgeNotFoundError):
+        await store.commit(work)
+    assert await everything(store) == before
 
 
 async def test_the_value_of_an_edge_leads_to_its_entry() -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "encode_entry",
     "entry_body",
     "entry_proof",
+    "entry_time",
     "inner_nodes",
     "journal_root_of",
     "leaf_hash",
@@ -128,12 +129,28 @@ def decode_entry(body: bytes, where: str = "") -> JournalEntry:
             label=checked_text(label, "label"),
             code=_count(get(_KEY_CODE, 0)),
         )
-        same = encode_entry(entry) == body
+        # The record was compared with its one encoding when it was decoded.
+        same = body == entry_body(
+            entry.seq,
+            int(entry.operation),
+            fields[_KEY_AT],
+            encoded,
+            entry.previous,
+            entry.by,
+            entry.label,
+            entry.code,
+        )
     except (LedgerCorruptError, InvalidInputError, ValueError, TypeError, OverflowError) as error:
         raise LedgerCorruptError(f"a journal entry is malformed: {error}", where=where) from None
     if not same or (entry.record is None) is not (entry.operation is Operation.LABEL) or not entry.seq:
         raise LedgerCorruptError("a journal entry is not in its one encoding", where=where)
     return entry
+
+
+def entry_time(body: bytes) -> int:
+    """When an entry that was decoded before was made, in microseconds since 1970."""
+    at: int = decode_map(body)[_KEY_AT]
+    return at
 
 
 def _count(value: Any) -> int:

@@ -9,11 +9,10 @@ from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 from brain_async.cortex.build import build_pages, join_tops
-from brain_async.cortex.cbor import from_micros, to_micros
 from brain_async.cortex.edge_type import FIRST_HOST_TYPE
 from brain_async.cortex.head import Head
 from brain_async.cortex.history import entry_value
-from brain_async.cortex.journal import JournalEntry, Operation, append_leaf, leaf_hash, split_entry
+from brain_async.cortex.journal import JournalEntry, Operation, append_leaf, entry_time, leaf_hash, split_entry
 from brain_async.cortex.keys import (
     FORWARD,
     JOURNAL,
@@ -143,7 +142,7 @@ class _Edges:
                     check_transition(later[edge], record, seq)
                 elif record != records[edge]:
                     raise LedgerCorruptError(f"it differs from its entry {seq}", where=_where(FORWARD, edge))
-                self.entries[seq] = 1
+                self.entries[seq] = record.type
                 if not entry.previous:
                     check_transition(entry, None, 0)
                 elif entry.previous >= seq:
@@ -164,34 +163,38 @@ def _decoded(edge: bytes, value: bytes, where: str) -> EdgeRecord:
 
 
 async def _check_journal(reader: KeyValueReader, head: Head, of_edges: bytearray) -> dict[str, int]:
-    """Every entry in order, and the range over them; returns the labels registered, with their bytes."""
+    """Every entry in order, and the range over them; returns the labels registered, with their bytes.
+
+    ``of_edges`` has the type of the edge at the seq of each entry that was checked with its edge, else 0.
+    """
     labels: dict[str, int] = {}
     peaks: tuple[bytes, ...] = ()
-    seq, at = 0, from_micros(0)
+    seq = at = 0
     async for part in _parts(reader, JOURNAL):
         for key, value in part.items():
             seq += 1
             where = f"j/{seq}"
             if key != journal_key(seq) or seq > head.seq:
                 raise LedgerCorruptError("the entry is missing, or beyond the head", where=where)
-            entry, inner = entry_value(key, value)
-            peaks, completed = append_leaf(peaks, seq, leaf_hash(split_entry(seq, value)[0]))
+            body, inner = split_entry(seq, value)
+            peaks, completed = append_leaf(peaks, seq, leaf_hash(body))
             if inner != completed:
                 raise LedgerCorruptError("the inner nodes it completes differ", where=where)
-            if entry.at < at:
-                raise LedgerCorruptError("the entry is earlier than the one before", where=where)
-            at = entry.at
-            if entry.operation is Operation.LABEL:
+            if not of_edges[seq]:
+                entry, _ = entry_value(key, value)
+                if entry.operation is not Operation.LABEL:
+                    raise LedgerCorruptError("no edge leads to the entry", where=where)
                 check_label_entry(entry, len(labels))
                 labels[entry.label] = entry.code
-            elif not of_edges[seq]:
-                raise LedgerCorruptError("no edge leads to the entry", where=where)
-            elif entry.record is not None and entry.record.type >= FIRST_HOST_TYPE + len(labels):
+            elif of_edges[seq] >= FIRST_HOST_TYPE + len(labels):
                 raise LedgerCorruptError("the edge's type was not registered", where=where)
+            earlier, at = at, entry_time(body)
+            if at < earlier:
+                raise LedgerCorruptError("the entry is earlier than the one before", where=where)
         await checkpoint()
     if seq != head.seq:
         raise LedgerCorruptError("the entry is missing", where=f"j/{seq + 1}")
-    if peaks != head.peaks or to_micros(at) != head.at:
+    if peaks != head.peaks or at != head.at:
         raise LedgerCorruptError("its peaks or its time are not those of the journal", where="m/head")
     return labels
 

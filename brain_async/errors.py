@@ -20,12 +20,17 @@
     │   ├── InvalidObjectError
     │   ├── InvalidValueError                  NUL, lone surrogate, NaN, too large
     │   ├── InvalidSessionStateError
-    │   └── DimensionMismatchError
+    │   ├── DimensionMismatchError
+    │   ├── InvalidEdgeTypeError               an edge type that is neither canonical nor registered
+    │   ├── SelfEdgeError
+    │   ├── UnsupportedQueryError
+    │   └── UnboundedQueryError
     ├── NotFoundError (LookupError)
     │   ├── ObjectNotFoundError
     │   ├── KindNotFoundError
     │   ├── RecipeNotFoundError
-    │   └── ResultSetNotFoundError
+    │   ├── ResultSetNotFoundError
+    │   └── EdgeNotFoundError
     ├── UnavailableError                       the engine was built without what the call needs
     │   ├── StoreRequiredError
     │   ├── ResultSetStoreRequiredError
@@ -49,6 +54,9 @@
         ├── GraphLockedError                   another process has the embedded graph open
         ├── GraphMissingError                  no embedded graph to read was made there yet
         ├── LedgerError
+        │   ├── LedgerLockedError              another process writes the ledger's files
+        │   ├── DiskFullError                  nothing was written
+        │   └── LedgerCorruptError             what is stored is not what the ledger wrote; names the first difference
         ├── SearchIndexNotReadyError
         └── LocalServerError                   the embedded Postgres could not be started
 
@@ -67,6 +75,8 @@ __all__ = [
     "CatalogFrozenError",
     "ClosedError",
     "DimensionMismatchError",
+    "DiskFullError",
+    "EdgeNotFoundError",
     "EdgeSearchUnavailableError",
     "EmbedderError",
     "EventLoopMismatchError",
@@ -76,6 +86,7 @@ __all__ = [
     "GraphRemoveError",
     "GraphRequiredError",
     "GraphWriterRequiredError",
+    "InvalidEdgeTypeError",
     "InvalidFilterError",
     "InvalidInputError",
     "InvalidKindError",
@@ -84,7 +95,9 @@ __all__ = [
     "InvalidValueError",
     "KindNotFoundError",
     "KindWritesUnsupportedError",
+    "LedgerCorruptError",
     "LedgerError",
+    "LedgerLockedError",
     "LinkArgumentsError",
     "LinkNotFirstClassError",
     "LinkQueryRequiredError",
@@ -106,9 +119,12 @@ __all__ = [
     "ResultSetNotFoundError",
     "ResultSetStoreRequiredError",
     "SearchIndexNotReadyError",
+    "SelfEdgeError",
     "SoftDeletedPutError",
     "StoreRequiredError",
     "UnavailableError",
+    "UnboundedQueryError",
+    "UnsupportedQueryError",
     "WritesUnsupportedError",
 ]
 
@@ -266,6 +282,39 @@ class DimensionMismatchError(InvalidInputError):
         self.got = got
 
 
+class InvalidEdgeTypeError(InvalidInputError):
+    """Raised for an edge type that is neither canonical nor a registered label, and for a label that cannot be registered."""
+
+    code = "invalid_edge_type"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, field="type")
+
+
+class SelfEdgeError(InvalidInputError):
+    """Raised when an edge would join an object to itself. Nothing was written."""
+
+    code = "self_edge"
+
+    def __init__(self) -> None:
+        super().__init__("an edge joins two different objects: src and dst are the same", field="dst")
+
+
+class UnsupportedQueryError(InvalidInputError):
+    """Raised when a find asks for what no walk can answer; ``field`` names what is missing or out of range."""
+
+    code = "unsupported_query"
+
+
+class UnboundedQueryError(InvalidInputError):
+    """Raised when a find has neither a limit nor a token budget."""
+
+    code = "unbounded_query"
+
+    def __init__(self) -> None:
+        super().__init__("a find needs an end: give a limit or budget_tokens", field="limit")
+
+
 class NotFoundError(BrainError, LookupError):
     """The root of what is not there, or not visible in the scope: the two are never told apart."""
 
@@ -312,6 +361,12 @@ class ResultSetNotFoundError(NotFoundError):
         self.result_set_id = result_set_id
 
 
+class EdgeNotFoundError(NotFoundError):
+    """Raised when an edge was never created, or is removed where a live one is needed."""
+
+    code = "edge_not_found"
+
+
 class UnavailableError(BrainError):
     """The root of what this engine cannot do as it was built or opened."""
 
@@ -334,7 +389,7 @@ class ResultSetStoreRequiredError(UnavailableError):
 
 
 class WritesUnsupportedError(UnavailableError):
-    """Raised when the store does not implement ObjectWriter."""
+    """Raised when the store does not implement ObjectWriter, or was opened to read only."""
 
     code = "writes_unsupported"
 
@@ -468,6 +523,38 @@ class LedgerError(BackendError):
     """Raised when the edge ledger failed; the graph was not touched."""
 
     code = "ledger_error"
+
+
+class LedgerLockedError(LedgerError):
+    """Raised when the ledger's files are opened for writing while another process writes them.
+
+    ``owner`` is the id of that process, None where it cannot be read.
+    """
+
+    code = "ledger_locked"
+
+    def __init__(self, message: str, *, owner: int | None = None) -> None:
+        super().__init__(message)
+        self.owner = owner
+
+
+class DiskFullError(LedgerError):
+    """Raised when the ledger's files cannot grow: a full disk, a quota, a limit of the process. Nothing was written."""
+
+    code = "disk_full"
+
+
+class LedgerCorruptError(LedgerError):
+    """Raised when stored bytes, a journal or a root differ from what the ledger would have written.
+
+    ``where`` names the first difference: the key, or the entry of a journal.
+    """
+
+    code = "ledger_corrupt"
+
+    def __init__(self, message: str, *, where: str = "") -> None:
+        super().__init__(f"{where}: {message}" if where else message)
+        self.where = where
 
 
 class SearchIndexNotReadyError(BackendError):

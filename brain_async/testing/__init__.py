@@ -16,6 +16,7 @@ from brain_async.testing import (
     graph_walk_checks,
     host_checks,
     kind_checks,
+    kv_checks,
     ledger_checks,
     outbox_checks,
     paging_checks,
@@ -33,6 +34,7 @@ __all__ = [
     "GRAPH_SCAN_CHECKS",
     "GRAPH_WALK_CHECKS",
     "KIND_CHECKS",
+    "KV_CHECKS",
     "LEDGER_CHECKS",
     "NODE_OUTBOX_CHECKS",
     "PAGING_CHECKS",
@@ -47,6 +49,7 @@ __all__ = [
 STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
 SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
+KV_CHECKS = kv_checks.CHECKS
 GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS
 LEDGER_CHECKS = ledger_checks.CHECKS
 GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS

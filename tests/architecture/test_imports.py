@@ -20,7 +20,7 @@ def test_the_import_contracts_hold() -> None:
 
 @pytest.mark.parametrize("module", ["brain_async", "brain_async.adapters.memory", "brain_async.testing"])
 def test_the_core_loads_no_driver_and_no_optional_package(module: str) -> None:
-    absent = ("asyncpg", "pgvector", "httpx", "typer", "rich", "wordllama", "tokenizers", "psutil", "pytest")
+    absent = ("asyncpg", "pgvector", "httpx", "lmdb", "typer", "rich", "wordllama", "tokenizers", "psutil", "pytest")
     probe = f"import sys, {module}; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"

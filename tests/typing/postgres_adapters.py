@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore
+from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueStore, PostgresStore
+from brain_async.adapters.postgres.kv import PostgresSnapshot
+from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
@@ -33,3 +35,11 @@ def keeps_outbox(ledger: PostgresEdgeLedger) -> KeepsEdgeOutbox:
 
 def edge_outbox(ledger: PostgresEdgeLedger) -> EdgeOutbox:
     return ledger.graph_outbox
+
+
+def key_value_store(store: PostgresKeyValueStore) -> KeyValueStore:
+    return store
+
+
+def key_value_reader(snapshot: PostgresSnapshot) -> KeyValueReader:
+    return snapshot

@@ -1,7 +1,8 @@
-"""PostgreSQL as the store: objects, kinds, edges, and the search channels over parts."""
+"""PostgreSQL as the store: objects, kinds, edges, keys and values, and the search channels over parts."""
 
 from brain_async.adapters.postgres.bulk import BulkLoadResult
 from brain_async.adapters.postgres.describe import StoreDescription
+from brain_async.adapters.postgres.kv import PostgresKeyValueStore
 from brain_async.adapters.postgres.ledger import PostgresEdgeLedger
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice
 from brain_async.adapters.postgres.store import PostgresStore, open_postgres
@@ -11,6 +12,7 @@ __all__ = [
     "BulkLoadResult",
     "LexicalChoice",
     "PostgresEdgeLedger",
+    "PostgresKeyValueStore",
     "PostgresStore",
     "StoreDescription",
     "open_postgres",

@@ -62,6 +62,12 @@ class Connection:
             yield
 
     @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[None]:
+        """A read-only transaction of one moment, which its first statement fixes at once."""
+        async with self._block("begin isolation level repeatable read, read only; select", "commit", "rollback"):
+            yield
+
+    @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
         """A savepoint within a transaction."""
         async with self._block("savepoint brain", "release savepoint brain", "rollback to savepoint brain"):
@@ -111,9 +117,8 @@ class Connections:
         """Refuse every later call; idempotent."""
         self._closed = True
 
-    @asynccontextmanager
-    async def bare(self) -> AsyncIterator[Connection]:
-        """A connection outside any transaction, for what cannot run inside one."""
+    def check_usable(self) -> None:
+        """Raises ClosedError, and EventLoopMismatchError on another event loop than that of the first call."""
         if self._closed:
             raise ClosedError("the store is closed: open another one")
         loop = asyncio.get_running_loop()
@@ -121,6 +126,11 @@ class Connections:
             self._loop = loop
         elif self._loop is not loop:
             raise EventLoopMismatchError("the store was opened on another event loop: open one per loop")
+
+    @asynccontextmanager
+    async def bare(self) -> AsyncIterator[Connection]:
+        """A connection outside any transaction, for what cannot run inside one."""
+        self.check_usable()
         with translated():
             try:
                 connection = await self._pool.acquire(timeout=self._acquire_timeout)
@@ -147,9 +157,20 @@ class Connections:
     async def begin(self, connection: Connection, **settings: str) -> AsyncIterator[None]:
         """A READ COMMITTED transaction on a connection in hand, committed on leaving, with ``settings`` local to it."""
         async with connection.transaction():
-            for name, value in (self._local_settings | settings).items():
-                await connection.execute("select set_config($1, $2, true)", name, value)
+            await self._settle(connection, self._local_settings | settings)
             yield
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """A connection in a read-only transaction that shows one moment."""
+        async with self.bare() as connection, connection.snapshot():
+            await self._settle(connection, self._local_settings)
+            yield connection
+
+    @staticmethod
+    async def _settle(connection: Connection, settings: dict[str, str]) -> None:
+        for name, value in settings.items():
+            await connection.execute("select set_config($1, $2, true)", name, value)
 
     @asynccontextmanager
     async def transaction(self, **settings: str) -> AsyncIterator[Connection]:

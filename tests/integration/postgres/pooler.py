@@ -64,8 +64,12 @@ class Pooler:
             while True:  # the start of the session, an offer of encryption before it
                 (length,) = struct.unpack("!i", await reader.readexactly(4))
                 body = await reader.readexactly(length - 4)
-                if struct.unpack("!i", body[:4])[0] == 196608:
+                (code,) = struct.unpack("!i", body[:4])
+                if code == 196608:
                     break
+                if code == 80877102:  # to cancel a statement: always too late here, and answered by closing
+                    writer.close()
+                    return
                 writer.write(b"N")
             names = body[4:].split(b"\0")[::2]
             self.violations += [f"startup {name.decode()}" for name in names if name not in _STARTUP]
@@ -74,7 +78,7 @@ class Pooler:
                 first = await _read(reader)
                 if first[0] == b"X":
                     break
-                number = next(self._turn)
+                number = self._choose()
                 backend = await self._idle[number].get()
                 try:
                     self.transactions[number] += 1
@@ -82,6 +86,15 @@ class Pooler:
                 finally:
                     self._idle[number].put_nowait(backend)
         writer.close()
+
+    def _choose(self) -> int:
+        """The next backend that is free, or the next that is not."""
+        chosen = next(self._turn)
+        for _ in range(self._backends - 1):
+            if not self._idle[chosen].empty():
+                break
+            chosen = next(self._turn)
+        return chosen
 
     async def _transaction(
         self,

@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import pytest
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
+from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueStore, open_postgres
 from brain_async.model.filters import Filters
 from brain_async.model.kind import KindSpec
 from brain_async.model.relation import Edge
-from brain_async.testing import LEDGER_CHECKS, SEARCH_CHECKS, STORE_CHECKS
+from brain_async.testing import KV_CHECKS, LEDGER_CHECKS, SEARCH_CHECKS, STORE_CHECKS
 from brain_async.testing.subjects import BASE_TIME, direction, family, fresh_scope, put_all
 from tests.integration.postgres.pooler import Pooler, run_pooler
 
@@ -34,15 +34,17 @@ _CHECKS = {
 
 
 @pytest.fixture
-async def pooler(postgres_dsn: str) -> AsyncIterator[tuple[Pooler, str]]:
-    """The pooler and the dsn that leads to it."""
+async def pooler(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncIterator[tuple[Pooler, str]]:
+    """The pooler, of two backends unless told otherwise, and the dsn that leads to it."""
     query = parse_qs(urlsplit(postgres_dsn).query)
     if "host" not in query:
         pytest.skip("the small pooler of this test speaks unix sockets only, and BRAIN_TEST_DSN names a TCP address")
     port = query.get("port", ["5432"])[0]
     home = Path(tempfile.mkdtemp(prefix="pooler-", dir="/tmp"))
     try:
-        async with run_pooler(f"{query['host'][0]}/.s.PGSQL.{port}", f"{home}/.s.PGSQL.5432") as running:
+        async with run_pooler(
+            f"{query['host'][0]}/.s.PGSQL.{port}", f"{home}/.s.PGSQL.5432", backends=getattr(request, "param", 2)
+        ) as running:
             yield running, f"postgresql://postgres@/postgres?host={home}"
     finally:
         shutil.rmtree(home)
@@ -91,3 +93,13 @@ async def test_through_a_pooler(
         assert (await store.describe()).lexical_state == "ready"
     assert running.violations == []
     assert min(running.transactions) > 50, "both backends took part"
+
+
+@pytest.mark.parametrize("pooler", [8], indirect=True)
+async def test_keys_through_a_pooler(pooler: tuple[Pooler, str], fresh_schema: str) -> None:
+    running, dsn = pooler
+    async with open_postgres(dsn, dimension=4, search_path=f"{fresh_schema}, public", transaction_pooler=True) as store:
+        for check in KV_CHECKS:
+            await check(PostgresKeyValueStore(store))
+    assert running.violations == []
+    assert min(running.transactions) > 5, "every backend took part"

@@ -1,11 +1,13 @@
 """The edge ledger: typed, directed edges between objects, never deleted, journaled, anchored in a Merkle root.
 
 ``Ledger`` reads and writes over any ``ports.kv.KeyValueStore``; ``verify_proof`` and ``verify_entry`` check proofs without it.
-``Batch`` composes several changes into one commit, to which a caller adds writes of its own.
+``Batch`` composes several changes into one commit, to which a caller adds writes of its own. ``CortexGraph`` is a ledger as
+the graph of an engine.
 """
 
 from brain_async.cortex.batch import Batch, EdgeChange, NewEdge
 from brain_async.cortex.edge_type import EdgeType
+from brain_async.cortex.graph import CortexGraph
 from brain_async.cortex.head import Head, overall_root_of
 from brain_async.cortex.journal import JournalEntry, JournalProof, Operation, verify_entry
 from brain_async.cortex.ledger import IncidentCursor, Ledger
@@ -29,6 +31,7 @@ __all__ = [
     "MAX_HOPS_CAP",
     "MAX_TEXT_BYTES",
     "Batch",
+    "CortexGraph",
     "EdgeChange",
     "EdgeExpr",
     "EdgeMetadata",

@@ -69,6 +69,10 @@ class Ledger:
         async with self._store.snapshot() as reader:
             yield LedgerView(reader)
 
+    async def commit(self, work: Callable[[], Work[T]]) -> T:
+        """Run a work of the caller's own, made of those below, in the store: see ``ports.kv.KeyValueStore.commit``."""
+        return await self._store.commit(work)
+
     def now(self) -> datetime:
         """What the clock says, in UTC. Raises InvalidValueError when that is naive."""
         return checked_time(self._clock(), "clock")

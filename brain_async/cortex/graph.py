@@ -1,0 +1,238 @@
+"""CortexGraph: the edges of a ledger as a graph, for a host that runs no graph database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+
+from brain_async.cortex.batch import Batch, NewEdge
+from brain_async.cortex.edge_data import encode_edge_data
+from brain_async.cortex.edge_type import CANONICAL_TYPES
+from brain_async.cortex.keys import FORWARD, REVERSE, TAIL_BYTES, edge_prefix, forward_key, is_removed, node_prefix
+from brain_async.cortex.ledger import INCIDENT_BATCH, Ledger
+from brain_async.cortex.notes import NoteIndex, edge_of_record
+from brain_async.cortex.record import EdgeMetadata, decode_record
+from brain_async.cortex.view import LedgerView
+from brain_async.errors import NamespaceMismatchError
+from brain_async.model.candidate import EdgeHit
+from brain_async.model.object import Object
+from brain_async.model.recording import owned_by, recorded_edge
+from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
+from brain_async.model.scope import Scope
+from brain_async.ports.kv import Get, Work
+
+__all__ = ["CortexGraph"]
+
+_FEW = 99
+"""A side of a node with at most so many edges is read whole, whatever their types: one short page of a distant store."""
+
+_LAST_PEER = b"\xff" * 16
+
+_Side = tuple[bytes, Literal["out", "in"]]
+_SIDES: tuple[_Side, ...] = ((FORWARD, "out"), (REVERSE, "in"))
+
+
+class CortexGraph:
+    """Implements GraphReader, GraphWriter and GraphEdgeSearcher of ``ports.graph`` over a ledger.
+
+    There are no nodes: ``ensure_objects`` has nothing to do, and objects are neither searched nor scanned here. What a
+    ledger cannot hold is not there: a self-loop is left out, as it is of ``neighbors``. A key is one edge whatever the
+    namespace: adding it while it is live in another one raises NamespaceMismatchError, and nothing of the call is written.
+    Labels that are not canonical are registered when they are first used; there are HOST_TYPE_COUNT of them at most, one more
+    raises InvalidEdgeTypeError. Metadata travel in the records' data (``edge_data``); an edge that was added to the ledger
+    with other data raises LedgerCorruptError where it is met. All methods raise the store's BackendErrors.
+
+    Notes are searched in an index of this process, which the first search fills from the journal.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._notes = NoteIndex()
+
+    # GraphReader
+
+    async def neighbors(
+        self, scope: Scope, frontier: Sequence[UUID], relation_types: Sequence[str], *, direction: Direction, limit: int
+    ) -> Mapping[UUID, Sequence[Neighbor]]:
+        """As in the port, all of one moment of the ledger."""
+        async with self._ledger.snapshot() as view:
+            codes = await _codes(view)
+            labels = dict.fromkeys(map(canonical_relation_type, relation_types)) if relation_types else sorted(codes)
+            asked = [(label, codes[label]) for label in labels if label in codes]
+            sides = [side for side in _SIDES if direction in (side[1], "both")]
+            return {node: await _neighbors(view, scope, node, asked, sides, limit) for node in dict.fromkeys(frontier)}
+
+    # GraphWriter
+
+    async def ensure_objects(self, scope: Scope, objects: Sequence[Object]) -> None:
+        """Nothing: a ledger has no nodes."""
+
+    async def remove_objects(self, scope: Scope, object_ids: Sequence[UUID]) -> None:
+        """Remove every edge of the objects that the scope sees, INCIDENT_BATCH to a commit.
+
+        A call that fails half way is repeated. An edge that is added meanwhile may stay.
+        """
+        keys: dict[EdgeKey, None] = {}
+        async with self._ledger.snapshot() as view:
+            labels = {code: label for label, code in (await _codes(view)).items()}
+            for node in dict.fromkeys(object_ids):
+                for side, _ in _SIDES:
+                    async for _, value in view.reader.scan(node_prefix(side, node.bytes)):
+                        if (edge := _live_edge(value, labels)) is not None and scope.sees(edge.namespace_id):
+                            keys[edge.key] = None
+        found = list(keys)
+        for start in range(0, len(found), INCIDENT_BATCH):
+            await self._remove(scope, found[start : start + INCIDENT_BATCH], reason="an object was removed")
+
+    async def add_edges(self, scope: Scope, edges: Sequence[Edge]) -> None:
+        """As in the port, in one commit; edges of a namespace that the scope does not see are left out."""
+        at = self._ledger.now()
+        owned = [edge for each in edges if (edge := owned_by(scope, each)) is not None and edge.from_id != edge.to_id]
+        if owned:
+            await self._ledger.commit(lambda: _add_work(owned, at))
+
+    async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
+        """As in the port, in one commit; the records stay, marked as removed."""
+        await self._remove(scope, keys, reason="")
+
+    # GraphEdgeSearcher
+
+    async def search_edges(self, scope: Scope, relation_type: str, query: str, *, k: int) -> Sequence[EdgeHit]:
+        """As in the port (BM25, whole words, case folded, neither stemmed nor stopped)."""
+        async with self._ledger.snapshot() as view:
+            await self._notes.catch_up(view)
+        return self._notes.search(scope, relation_type, query, k=k)
+
+    async def _remove(self, scope: Scope, keys: Sequence[EdgeKey], *, reason: str) -> None:
+        at = self._ledger.now()
+        async with self._ledger.snapshot() as view:
+            codes = await _codes(view)  # a label keeps its byte for ever, so they still hold when the work runs
+        known = [key for key in keys if key.relation_type in codes and key.from_id != key.to_id]
+        if known:
+            await self._ledger.commit(lambda: _remove_work(scope, known, codes, at, reason))
+
+
+async def _codes(view: LedgerView) -> dict[str, int]:
+    """The byte of every label there is."""
+    return {**CANONICAL_TYPES, **await view.labels()}
+
+
+def _live_edge(value: bytes, labels: Mapping[int, str]) -> Edge | None:
+    """The edge stored as this value, None when it is removed."""
+    if is_removed(value):
+        return None
+    record = decode_record(value[:-TAIL_BYTES])
+    return edge_of_record(record, labels[record.type])
+
+
+def _place(key: EdgeKey, codes: Mapping[str, int]) -> bytes:
+    return forward_key(key.from_id.bytes, codes[key.relation_type], key.to_id.bytes)
+
+
+def _add_work(edges: Sequence[Edge], at: datetime) -> Work[None]:
+    """Insert or update, the later of two edges of one key last."""
+    batch = Batch(at)
+    codes = {}
+    for label in dict.fromkeys(edge.relation_type for edge in edges):
+        codes[label] = yield from batch.register(label)
+    labels = {code: label for label, code in codes.items()}
+    stored = yield Get(list({_place(edge.key, codes): None for edge in edges}))
+    known = {place: _live_edge(value, labels) for place, value in stored.items()}
+    recorded: dict[bytes, NewEdge] = {}
+    for edge in edges:
+        place = _place(edge.key, codes)
+        before = known.get(place)
+        if before is not None and before.namespace_id != edge.namespace_id:
+            raise NamespaceMismatchError("there is an edge of this key in another namespace", field="namespace_id")
+        known[place] = after = recorded_edge(
+            edge, known_created_at=None if before is None else before.meta.created_at, now=at
+        )
+        recorded[place] = NewEdge(
+            edge.from_id,
+            codes[edge.relation_type],
+            edge.to_id,
+            EdgeMetadata(data=encode_edge_data(after.meta, after.namespace_id), created_at=after.meta.created_at),
+        )
+    yield from batch.add(list(recorded.values()), update=True)
+    return (yield from batch.finish()), None
+
+
+def _remove_work(
+    scope: Scope, keys: Sequence[EdgeKey], codes: Mapping[str, int], at: datetime, reason: str
+) -> Work[None]:
+    """Remove those of the edges that the scope sees."""
+    batch = Batch(at)
+    labels = {code: label for label, code in codes.items()}
+    stored = yield Get(list({_place(key, codes): None for key in keys}))
+    live = [edge for value in stored.values() if (edge := _live_edge(value, labels)) is not None]
+    yield from batch.remove(
+        [(edge.from_id, codes[edge.relation_type], edge.to_id) for edge in live if scope.sees(edge.namespace_id)],
+        reason=reason,
+        by="",
+    )
+    return (yield from batch.finish()), None
+
+
+async def _neighbors(
+    view: LedgerView, scope: Scope, node: UUID, asked: Iterable[tuple[str, int]], sides: Sequence[_Side], limit: int
+) -> list[Neighbor]:
+    found: list[Neighbor] = []
+    if limit <= 0:
+        return found
+    around = [(direction, await _around(view, side, node.bytes)) for side, direction in sides]
+    for label, code in asked:
+        for direction, edges in around:
+            async for value in edges.of_type(code):
+                edge = _live_edge(value, {code: label})
+                if edge is not None and scope.sees(edge.namespace_id):
+                    peer = edge.to_id if direction == "out" else edge.from_id
+                    found.append(Neighbor(object_id=peer, relation_type=label, direction=direction, meta=edge.meta))
+                    if len(found) == limit:
+                        return found
+    return found
+
+
+class _Around(msgspec.Struct, frozen=True):
+    """The edges on one side of a node: all of them by type, or with ``few`` false only which types there are."""
+
+    view: LedgerView
+    side: bytes
+    node: bytes
+    few: bool
+    values: dict[int, list[bytes]]
+
+    async def of_type(self, code: int) -> AsyncIterator[bytes]:
+        """The stored values of one type, by ascending peer."""
+        if self.few or code not in self.values:
+            for value in self.values.get(code, ()):
+                yield value
+        else:
+            async for _, value in self.view.reader.scan(edge_prefix(self.side, self.node, code)):
+                yield value
+
+
+async def _around(view: LedgerView, side: bytes, node: bytes) -> _Around:
+    prefix, values, count = node_prefix(side, node), dict[int, list[bytes]](), 0
+    async for key, value in view.reader.scan(prefix):
+        count += 1
+        if count > _FEW:
+            return _Around(view, side, node, False, {code: [] for code in await _types(view, side, node)})
+        values.setdefault(key[len(prefix)], []).append(value)
+    return _Around(view, side, node, True, values)
+
+
+async def _types(view: LedgerView, side: bytes, node: bytes) -> list[int]:
+    """The types of the edges of ``node``, found by skipping from each to the next."""
+    prefix, codes = node_prefix(side, node), list[int]()
+    after: bytes | None = None
+    while True:
+        async for key, _ in view.reader.scan(prefix, after=after):
+            codes.append(key[len(prefix)])
+            break
+        else:
+            return codes
+        after = edge_prefix(side, node, codes[-1]) + _LAST_PEER

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from uuid import UUID
 
 import msgspec
 
-from brain_async.cortex.batch import Batch, NewEdge
+from brain_async.cortex.batch import Asking, Batch, NewEdge
 from brain_async.cortex.edge_data import encode_edge_data
-from brain_async.cortex.edge_type import CANONICAL_TYPES
-from brain_async.cortex.keys import FORWARD, REVERSE, TAIL_BYTES, edge_prefix, forward_key, is_removed, node_prefix
-from brain_async.cortex.ledger import INCIDENT_BATCH, Ledger
-from brain_async.cortex.notes import NoteIndex, edge_of_record
-from brain_async.cortex.record import EdgeMetadata, decode_record
+from brain_async.cortex.engine_edge import all_labels, edge_of, edge_of_record, labels_by_code, stored_records
+from brain_async.cortex.incident import IncidentCursor, incident_edges
+from brain_async.cortex.keys import FORWARD, REVERSE, edge_prefix, is_removed, node_prefix
+from brain_async.cortex.ledger import Ledger
+from brain_async.cortex.notes import NoteIndex
+from brain_async.cortex.record import EdgeMetadata
 from brain_async.cortex.view import LedgerView
 from brain_async.errors import NamespaceMismatchError
 from brain_async.model.candidate import EdgeHit
@@ -23,9 +25,12 @@ from brain_async.model.object import Object
 from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
-from brain_async.ports.kv import Get, Work
+from brain_async.ports.kv import Change, Work
 
-__all__ = ["CortexGraph"]
+__all__ = ["REMOVED_WITH_OBJECT", "CortexGraph"]
+
+REMOVED_WITH_OBJECT = "an object was removed"
+"""The reason of edges that ``remove_objects`` removes."""
 
 _FEW = 99
 """A side of a node with at most so many edges is read whole, whatever their types: one short page of a distant store."""
@@ -60,7 +65,7 @@ class CortexGraph:
     ) -> Mapping[UUID, Sequence[Neighbor]]:
         """As in the port, all of one moment of the ledger."""
         async with self._ledger.snapshot() as view:
-            codes = await _codes(view)
+            codes = {label: code for code, label in all_labels(await view.labels()).items()}
             labels = dict.fromkeys(map(canonical_relation_type, relation_types)) if relation_types else sorted(codes)
             asked = [(label, codes[label]) for label in labels if label in codes]
             sides = [side for side in _SIDES if direction in (side[1], "both")]
@@ -76,17 +81,11 @@ class CortexGraph:
 
         A call that fails half way is repeated. An edge that is added meanwhile may stay.
         """
-        keys: dict[EdgeKey, None] = {}
-        async with self._ledger.snapshot() as view:
-            labels = {code: label for label, code in (await _codes(view)).items()}
-            for node in dict.fromkeys(object_ids):
-                for side, _ in _SIDES:
-                    async for _, value in view.reader.scan(node_prefix(side, node.bytes)):
-                        if (edge := _live_edge(value, labels)) is not None and scope.sees(edge.namespace_id):
-                            keys[edge.key] = None
-        found = list(keys)
-        for start in range(0, len(found), INCIDENT_BATCH):
-            await self._remove(scope, found[start : start + INCIDENT_BATCH], reason="an object was removed")
+        at = self._ledger.now()
+        for object_id in dict.fromkeys(object_ids):
+            cursor = IncidentCursor()
+            while not cursor.done:
+                cursor = await self._ledger.commit(partial(_remove_part, scope, object_id.bytes, cursor, at))
 
     async def add_edges(self, scope: Scope, edges: Sequence[Edge]) -> None:
         """As in the port, in one commit; edges of a namespace that the scope does not see are left out."""
@@ -97,7 +96,9 @@ class CortexGraph:
 
     async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
         """As in the port, in one commit; the records stay, marked as removed."""
-        await self._remove(scope, keys, reason="")
+        at = self._ledger.now()
+        if keys:
+            await self._ledger.commit(lambda: _remove_work(scope, keys, at))
 
     # GraphEdgeSearcher
 
@@ -107,74 +108,56 @@ class CortexGraph:
             await self._notes.catch_up(view)
         return self._notes.search(scope, relation_type, query, k=k)
 
-    async def _remove(self, scope: Scope, keys: Sequence[EdgeKey], *, reason: str) -> None:
-        at = self._ledger.now()
-        async with self._ledger.snapshot() as view:
-            codes = await _codes(view)  # a label keeps its byte for ever, so they still hold when the work runs
-        known = [key for key in keys if key.relation_type in codes and key.from_id != key.to_id]
-        if known:
-            await self._ledger.commit(lambda: _remove_work(scope, known, codes, at, reason))
-
-
-async def _codes(view: LedgerView) -> dict[str, int]:
-    """The byte of every label there is."""
-    return {**CANONICAL_TYPES, **await view.labels()}
-
-
-def _live_edge(value: bytes, labels: Mapping[int, str]) -> Edge | None:
-    """The edge stored as this value, None when it is removed."""
-    if is_removed(value):
-        return None
-    record = decode_record(value[:-TAIL_BYTES])
-    return edge_of_record(record, labels[record.type])
-
-
-def _place(key: EdgeKey, codes: Mapping[str, int]) -> bytes:
-    return forward_key(key.from_id.bytes, codes[key.relation_type], key.to_id.bytes)
-
 
 def _add_work(edges: Sequence[Edge], at: datetime) -> Work[None]:
     """Insert or update, the later of two edges of one key last."""
-    batch = Batch(at)
-    codes = {}
-    for label in dict.fromkeys(edge.relation_type for edge in edges):
-        codes[label] = yield from batch.register(label)
-    labels = {code: label for label, code in codes.items()}
-    stored = yield Get(list({_place(edge.key, codes): None for edge in edges}))
-    known = {place: _live_edge(value, labels) for place, value in stored.items()}
-    recorded: dict[bytes, NewEdge] = {}
+    known = yield from _live_edges([edge.key for edge in edges])
+    recorded: dict[EdgeKey, Edge] = {}
     for edge in edges:
-        place = _place(edge.key, codes)
-        before = known.get(place)
+        before = known.get(edge.key)
         if before is not None and before.namespace_id != edge.namespace_id:
-            raise NamespaceMismatchError("there is an edge of this key in another namespace", field="namespace_id")
-        known[place] = after = recorded_edge(
+            raise NamespaceMismatchError("another namespace holds an edge of this key", field="namespace_id")
+        known[edge.key] = recorded[edge.key] = recorded_edge(
             edge, known_created_at=None if before is None else before.meta.created_at, now=at
         )
-        recorded[place] = NewEdge(
-            edge.from_id,
-            codes[edge.relation_type],
-            edge.to_id,
-            EdgeMetadata(data=encode_edge_data(after.meta, after.namespace_id), created_at=after.meta.created_at),
-        )
-    yield from batch.add(list(recorded.values()), update=True)
-    return (yield from batch.finish()), None
-
-
-def _remove_work(
-    scope: Scope, keys: Sequence[EdgeKey], codes: Mapping[str, int], at: datetime, reason: str
-) -> Work[None]:
-    """Remove those of the edges that the scope sees."""
     batch = Batch(at)
-    labels = {code: label for label, code in codes.items()}
-    stored = yield Get(list({_place(key, codes): None for key in keys}))
-    live = [edge for value in stored.values() if (edge := _live_edge(value, labels)) is not None]
-    yield from batch.remove(
-        [(edge.from_id, codes[edge.relation_type], edge.to_id) for edge in live if scope.sees(edge.namespace_id)],
-        reason=reason,
-        by="",
-    )
+    for label in dict.fromkeys(key.relation_type for key in recorded):
+        yield from batch.register(label)
+    yield from batch.add([_new(edge) for edge in recorded.values()], update=True)
     return (yield from batch.finish()), None
+
+
+def _new(edge: Edge) -> NewEdge:
+    data = encode_edge_data(edge.meta, edge.namespace_id)
+    meta = EdgeMetadata(data=data, created_at=edge.meta.created_at)
+    return NewEdge(edge.from_id, edge.relation_type, edge.to_id, meta)
+
+
+def _remove_work(scope: Scope, keys: Sequence[EdgeKey], at: datetime) -> Work[None]:
+    """Remove those of the edges that the scope sees."""
+    known = yield from _live_edges(keys)
+    return (yield from _removal(scope, known.values(), at, "")), None
+
+
+def _remove_part(scope: Scope, node: bytes, cursor: IncidentCursor, at: datetime) -> Work[IncidentCursor]:
+    """Remove the next INCIDENT_BATCH edges of a node that the scope sees."""
+    cursor, live = yield from incident_edges(node, cursor)
+    labels = yield from labels_by_code()
+    return (yield from _removal(scope, [edge_of(value, labels) for _, value in live], at, REMOVED_WITH_OBJECT)), cursor
+
+
+def _removal(scope: Scope, edges: Iterable[Edge], at: datetime, reason: str) -> Asking[Change]:
+    batch = Batch(at)
+    seen = [(edge.from_id, edge.relation_type, edge.to_id) for edge in edges if scope.sees(edge.namespace_id)]
+    yield from batch.remove(seen, reason=reason, by="")
+    return (yield from batch.finish())
+
+
+def _live_edges(keys: Iterable[EdgeKey]) -> Asking[dict[EdgeKey, Edge]]:
+    """Those of these edges that are live, whatever their namespace."""
+    found = yield from stored_records(keys)
+    labels = yield from labels_by_code()
+    return {key: edge_of_record(record, labels) for key, (record, _) in found.items() if not record.tombstoned}
 
 
 async def _neighbors(
@@ -187,7 +170,7 @@ async def _neighbors(
     for label, code in asked:
         for direction, edges in around:
             async for value in edges.of_type(code):
-                edge = _live_edge(value, {code: label})
+                edge = None if is_removed(value) else edge_of(value, {code: label})
                 if edge is not None and scope.sees(edge.namespace_id):
                     peer = edge.to_id if direction == "out" else edge.from_id
                     found.append(Neighbor(object_id=peer, relation_type=label, direction=direction, meta=edge.meta))

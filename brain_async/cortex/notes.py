@@ -6,36 +6,22 @@ from collections.abc import Hashable, Sequence
 from uuid import UUID
 
 import anyio
-import msgspec
 from anyio.lowlevel import checkpoint
 
 from brain_async.analysis import plain_terms
-from brain_async.cortex.edge_data import decode_edge_data
-from brain_async.cortex.edge_type import CANONICAL_TYPES
+from brain_async.cortex.engine_edge import all_labels, edge_of_record
 from brain_async.cortex.journal import JournalEntry
 from brain_async.cortex.keys import edge_id
-from brain_async.cortex.record import EdgeRecord
 from brain_async.cortex.view import LedgerView
 from brain_async.inverted_index import InvertedIndex
 from brain_async.model.candidate import EdgeHit
 from brain_async.model.relation import Edge, canonical_relation_type
 from brain_async.model.scope import Scope
 
-__all__ = ["NoteIndex", "edge_of_record"]
+__all__ = ["NoteIndex"]
 
 _TURN = 64
 """Entries that are indexed between two turns of the event loop."""
-
-
-def edge_of_record(record: EdgeRecord, label: str) -> Edge:
-    """The engine's edge of a record whose type has this label. Raises LedgerCorruptError for data that is not the engine's.
-
-    An edge whose data name no created_at, having none or being added to the ledger directly, has that of the record.
-    """
-    meta, namespace_id = decode_edge_data(record.data)
-    if meta.created_at is None:
-        meta = msgspec.structs.replace(meta, created_at=record.created_at)
-    return Edge(from_id=record.src_id, to_id=record.dst_id, relation_type=label, namespace_id=namespace_id, meta=meta)
 
 
 class NoteIndex:
@@ -49,7 +35,7 @@ class NoteIndex:
         self._edges: dict[int, Edge] = {}
         self._slots: dict[bytes, int] = {}
         self._free: list[int] = []
-        self._labels: dict[int, str] = {int(code): label for label, code in CANONICAL_TYPES.items()}
+        self._labels = all_labels({})
         self._seq = 0
         self._turn = anyio.Lock()
 
@@ -84,7 +70,7 @@ class NoteIndex:
         if record is None:
             self._labels[entry.code] = entry.label
             return
-        edge = edge_of_record(record, self._labels[record.type])
+        edge = edge_of_record(record, self._labels)
         identity = edge_id(record.src, record.type, record.dst)
         slot = self._slots.pop(identity, None)
         if slot is not None:

@@ -11,6 +11,7 @@ import pytest
 from brain_async.adapters.memory import MemoryGraph, MemoryKeyValueStore
 from brain_async.cortex import CortexGraph, EdgeMetadata, EdgeType, Ledger
 from brain_async.cortex.edge_type import HOST_TYPE_COUNT
+from brain_async.cortex.graph import REMOVED_WITH_OBJECT
 from brain_async.errors import InvalidEdgeTypeError, LedgerCorruptError, NamespaceMismatchError, ObjectIdRequiredError
 from brain_async.model.relation import Direction, Edge, EdgeKey, EdgeMeta
 from brain_async.model.scope import Scope
@@ -96,7 +97,7 @@ async def test_repeating_a_write_is_not_journaled(ledger: Ledger) -> None:
         await graph.remove_objects(_SCOPE, [a])
         assert (await ledger.head()).seq == 5
     record = await ledger.get_edge(a, EdgeType.REFERENCES, b)
-    assert (record.tombstoned, record.tombstoned_reason) == (True, "an object was removed")
+    assert (record.tombstoned, record.tombstoned_reason) == (True, REMOVED_WITH_OBJECT)
     assert await ledger.history(a, "about", b) != []
 
 
@@ -143,7 +144,7 @@ async def test_edges_of_the_library(ledger: Ledger) -> None:
     record = (await ledger.add_edge(a, "references", b)).record
     assert record is not None
     (near,) = (await graph.neighbors(Scope(), [b], (), direction="in", limit=5))[b]
-    assert (near.object_id, near.meta) == (a, EdgeMeta(created_at=record.created_at))
+    assert (near.object_id, near.meta) == (a, EdgeMeta(created_at=record.created_at, updated_at=record.created_at))
     assert (await graph.neighbors(_SCOPE, [b], (), direction="in", limit=5))[b] == []
     await ledger.add_edge(a, "references", c, EdgeMetadata(data=b"\xa0"))
     with pytest.raises(LedgerCorruptError):

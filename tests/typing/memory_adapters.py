@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
+from brain_async.ports.health import HealthProbe
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
@@ -30,3 +31,6 @@ keeps_node_outbox: KeepsNodeOutbox = MemoryStore()
 keeps_edge_outbox: KeepsEdgeOutbox = MemoryEdgeLedger()
 node_outbox: NodeOutbox = MemoryStore().graph_outbox
 edge_outbox: EdgeOutbox = MemoryEdgeLedger().graph_outbox
+
+health_probe: HealthProbe = MemoryStore()
+graph_health_probe: HealthProbe = MemoryGraph()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from brain_async.cli.error_lines import error_line
-from brain_async.cli.exit_codes import INTERRUPTED
 from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
 from brain_async.cli.options import (
@@ -28,6 +25,10 @@ from brain_async.cli.options import (
     Namespace,
     ScopeIds,
 )
+from brain_async.cli.running import failed as _failed
+from brain_async.cli.running import folder as _folder
+from brain_async.cli.running import run as _run
+from brain_async.cli.serve_command import serve
 from brain_async.errors import BrainError
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from brain_async.model.results import SearchPage
 
 __all__ = ["app"]
-
-T = TypeVar("T")
 
 app = typer.Typer(
     name="brain",
@@ -271,6 +270,9 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
     _show_page("continue", folder, page, seconds, limit, as_json=as_json, first=first)
 
 
+app.command(rich_help_panel="Serve")(serve)
+
+
 @app.command(rich_help_panel="Look after")
 def doctor(home: Home = None, as_json: Json = False) -> None:
     """Say what runs, in which versions, what is missing, and how to get it."""
@@ -309,10 +311,6 @@ def reconcile(
         raise typer.Exit(1)
 
 
-def _folder(given: Path | None, default: Path) -> Path:
-    return given.expanduser() if given is not None else default
-
-
 def _search_request(
     query: str,
     kinds: list[str] | None,
@@ -334,27 +332,11 @@ def _search_request(
     )
 
 
-def _run(work: Coroutine[Any, Any, T], *, stopped: str = "") -> T:
-    """The result of ``work``; an error of the library ends the command with one line on stderr, Ctrl-C with ``stopped``."""
-    try:
-        return asyncio.run(work)
-    except BrainError as error:
-        raise _failed(error) from None
-    except KeyboardInterrupt:
-        sys.stderr.write(stopped)
-        raise typer.Exit(INTERRUPTED) from None
-
-
 def _checked(parse: Any, *arguments: Any) -> Any:
     try:
         return parse(*arguments)
     except BrainError as error:
         raise _failed(error) from None
-
-
-def _failed(error: BrainError) -> typer.Exit:
-    sys.stderr.write(f"error: {error_line(error)}\n")
-    return typer.Exit(1)
 
 
 def _write(report: dict[str, Any]) -> None:

@@ -1,0 +1,166 @@
+"""`brain serve`: a knowledge base over HTTP, until it is told to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import anyio
+
+from brain_async.cli.home import open_home
+from brain_async.errors import InvalidInputError, MissingExtensionError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from brain_async.engine import Engine
+
+__all__ = ["is_loopback", "open_served", "run_serve"]
+
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+_GRACE_SECONDS = 10
+_BACKLOG = 512
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server that listens on ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@asynccontextmanager
+async def open_served(home: Path, dsn: str | None, helix: str | None) -> AsyncIterator[Engine]:
+    """The engine to serve: over the knowledge base in ``home``, or over the Postgres of ``dsn`` and the HelixDB of ``helix``.
+
+    Raises as ``open_home``, ``open_postgres`` and ``open_helix``.
+    """
+    if dsn is None:
+        if helix is not None:
+            raise InvalidInputError("--helix needs --dsn: a home has a graph of its own", field="helix")
+        async with open_home(home) as local:
+            yield local
+        return
+    # Imported here: showing the help needs no database driver.
+    from brain_async.adapters.embed import CachedEmbedder, open_local_embedder
+    from brain_async.adapters.memory import MemoryGraph
+    from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
+    from brain_async.engine import Engine
+
+    async with open_local_embedder() as embedder, open_postgres(dsn, dimension=embedder.dimension) as store:
+        ledger, cached = PostgresEdgeLedger(store), CachedEmbedder(embedder)
+        if helix is None:
+            engine = Engine(store, graph=MemoryGraph(), ledger=ledger, embedder=cached)
+            await engine.project()
+            await engine.load_kinds_from_store()
+            yield engine
+            return
+        from helixgraph import open_helix
+
+        async with open_helix(helix, dimension=embedder.dimension) as graph:
+            engine = Engine(store, graph=graph, ledger=ledger, embedder=cached)
+            await engine.load_kinds_from_store()
+            yield engine
+
+
+async def run_serve(
+    home: Path,
+    *,
+    dsn: str | None = None,
+    helix: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    token: str | None = None,
+    namespace: UUID | None = None,
+    read_only: bool = False,
+) -> int:
+    """Serve until SIGTERM or SIGINT; the number of the signal. Prints the address once requests are answered.
+
+    Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError when ``host`` is open to others and there is
+    no token, or when nothing can listen there, and as ``open_served``.
+    """
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise MissingExtensionError(f"brain serve needs {', '.join(missing)}: pip install 'brain-async[fastapi]'")
+    if token is None and not is_loopback(host):
+        raise InvalidInputError(
+            f"--token or BRAIN_TOKEN is needed to listen on {host}: whoever reaches it could read and write everything",
+            field="token",
+        )
+    from brain_async.fastapi import LoopWatch, fixed_scope, service
+
+    with _listening(host, port) as listener:
+        async with open_served(home, dsn, helix) as engine, anyio.create_task_group() as group:
+            watch = LoopWatch()
+            app = service(
+                engine,
+                scope=fixed_scope(namespace),
+                token=token,
+                # With a token a page of another name can do nothing: a browser does not send it by itself.
+                hosts=None if token is not None else (*_LOOPBACK_NAMES, host),
+                writes=not read_only,
+                watch=watch,
+            )
+            group.start_soon(watch.run)
+            stopped_by = await _serve(app, listener, host)
+            group.cancel_scope.cancel()
+    return stopped_by
+
+
+async def _serve(app: FastAPI, listener: socket.socket, host: str) -> int:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # uvicorn's own would end the process by the signal before the engine is closed.
+            yield
+
+    config = uvicorn.Config(
+        app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS
+    )
+    server = Server(config)
+    stopped_by = 0
+    async with anyio.create_task_group() as group:
+
+        async def stop_on_signal() -> None:
+            nonlocal stopped_by
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                group.start_soon(announce)
+                async for received in signals:
+                    server.force_exit = server.should_exit  # the second one does not wait for running requests
+                    server.should_exit = True
+                    stopped_by = received
+
+        async def announce() -> None:
+            while not server.started:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+            name = f"[{host}]" if ":" in host else host
+            sys.stdout.write(f"serving on http://{name}:{listener.getsockname()[1]} (stop with Ctrl-C)\n")
+            sys.stdout.flush()
+
+        group.start_soon(stop_on_signal)
+        await server.serve(sockets=[listener])
+        group.cancel_scope.cancel()
+    return stopped_by
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens; port 0 takes a free one."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise InvalidInputError(f"cannot listen on {host}:{port}: {error.strerror}", field="host") from error
+    with listener:
+        yield listener

@@ -6,11 +6,11 @@ import ipaddress
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import anyio
@@ -99,7 +99,7 @@ async def run_serve(
     from brain_async.fastapi import LoopWatch, fixed_scope, service
 
     with _listening(host, port) as listener:
-        async with open_served(home, dsn, helix) as engine, anyio.create_task_group() as group:
+        async with open_served(home, dsn, helix) as engine:
             watch = LoopWatch()
             app = service(
                 engine,
@@ -110,13 +110,13 @@ async def run_serve(
                 writes=not read_only,
                 watch=watch,
             )
-            group.start_soon(watch.run)
-            stopped_by = await _serve(app, listener, host)
-            group.cancel_scope.cancel()
-    return stopped_by
+            return await _serve(app, listener, host, watch.run)
 
 
-async def _serve(app: FastAPI, listener: socket.socket, host: str) -> int:
+async def _serve(
+    app: FastAPI, listener: socket.socket, host: str, beside: Callable[[], Coroutine[Any, Any, None]]
+) -> int:
+    """Serve ``app``, and run ``beside`` from the moment that it answers."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -144,6 +144,7 @@ async def _serve(app: FastAPI, listener: socket.socket, host: str) -> int:
         async def announce() -> None:
             while not server.started:  # noqa: ASYNC110
                 await anyio.sleep(0.01)
+            group.start_soon(beside)
             name = f"[{host}]" if ":" in host else host
             sys.stdout.write(f"serving on http://{name}:{listener.getsockname()[1]} (stop with Ctrl-C)\n")
             sys.stdout.flush()

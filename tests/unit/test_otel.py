@@ -289,6 +289,7 @@ def test_the_names_are_those_of_the_conventions() -> None:
     ("module", "hidden", "line"),
     [
         ("brain_async.otel", "opentelemetry", "pip install 'brain-async[otel]'"),
+        ("brain_async.fastapi", "fastapi", "pip install 'brain-async[fastapi]'"),
     ],
 )
 def test_a_missing_extra_is_one_sentence(module: str, hidden: str, line: str) -> None:

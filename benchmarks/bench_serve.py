@@ -142,7 +142,13 @@ async def timed(search: Search, queries: Iterator[str], seconds: float) -> list[
     return latencies
 
 
-def summary(latencies: Sequence[float], seconds: float) -> dict[str, float]:
+def cpu_seconds(server: psutil.Process) -> dict[str, float]:
+    """What the two Python processes have used so far."""
+    used = server.cpu_times()
+    return {"here": time.process_time(), "server": used.user + used.system}
+
+
+def summary(latencies: Sequence[float], seconds: float) -> dict[str, Any]:
     """The figures of one side."""
     return {
         "searches": len(latencies),
@@ -164,10 +170,14 @@ async def measure(report: Report, engine: LocalEngine, home: Path, seconds: floa
         rss = [process.memory_info().rss]
         latencies: dict[str, list[float]] = {name: [] for name in sides}
         p95: dict[str, list[float]] = {name: [] for name in sides}
+        cpu = {name: dict.fromkeys(cpu_seconds(process), 0.0) for name in sides}
         held_up = 0.0
         for number in range(ROUNDS):
             for name in sides if number % 2 else reversed(sides):
+                before = cpu_seconds(process)
                 found = await timed(sides[name], queries, seconds / ROUNDS)
+                for who, spent in cpu_seconds(process).items():
+                    cpu[name][who] += spent - before[who]
                 latencies[name] += found
                 p95[name].append(percentile(found, 0.95))
             held_up = max(held_up, (await connections.get("/readyz"))["loop_held_up"])
@@ -175,6 +185,7 @@ async def measure(report: Report, engine: LocalEngine, home: Path, seconds: floa
         errors = connections.errors
     for name, found in latencies.items():
         report.figures[name] = summary(found, seconds)
+        report.figures[name]["cpu_ms"] = {who: round(spent * 1e3 / len(found), 2) for who, spent in cpu[name].items()}
     report.figures["p95_by_round_ms"] = {name: [round(value, 1) for value in each] for name, each in p95.items()}
     report.figures["rss_mb"] = [round(value / 2**20, 1) for value in rss]
     report.figures["errors"] = dict(errors)

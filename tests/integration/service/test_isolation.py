@@ -14,7 +14,7 @@ from brain_async.adapters.memory import MemoryStore
 from brain_async.adapters.postgres import open_postgres
 from brain_async.fastapi import fixed_scope
 from tests.integration.engine.world import DIMENSION
-from tests.integration.fastapi.served import Client, application, engine_in_memory, in_process
+from tests.integration.service.served import Client, application, engine_in_memory, in_process
 
 NEW = str(uuid4())
 # Method, path and body, in which {id} is the id asked about and {mine} one of the caller's own.

@@ -17,7 +17,7 @@ from brain_async import Engine
 from brain_async.adapters.memory import MemoryGraph
 from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
 from brain_async.fastapi import lifespan, lifespan_engine
-from tests.integration.fastapi.served import application, over_http, until
+from tests.integration.service.served import application, over_http, until
 
 WORKING = """
 select count(*) from pg_stat_activity

@@ -14,7 +14,7 @@ from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemorySto
 from brain_async.fastapi import header_scope, router
 from brain_async.fastapi.problems import problem_of, status_of
 from tests.integration.engine.world import DIMENSION, FaultyGraph, FaultyStore, down, hang
-from tests.integration.fastapi.served import Client, application, engine_in_memory, in_process
+from tests.integration.service.served import Client, application, engine_in_memory, in_process
 
 CLASSES = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, BrainError)]
 EXPECTED = {

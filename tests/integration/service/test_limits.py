@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from tests.integration.fastapi.served import application, engine_in_memory, in_process, over_http
+from tests.integration.service.served import application, engine_in_memory, in_process, over_http
 
 LIMIT = 10_000
 

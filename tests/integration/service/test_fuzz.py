@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from brain_async.fastapi import fixed_scope, service
-from tests.integration.fastapi.served import engine_in_memory
+from tests.integration.service.served import engine_in_memory
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 

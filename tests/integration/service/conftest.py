@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.integration.fastapi.served import Client, application, engine_in_memory, in_process
+from tests.integration.service.served import Client, application, engine_in_memory, in_process
 
 
 @pytest.fixture

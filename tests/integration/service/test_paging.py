@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brain_async.fastapi import Cursors
-from tests.integration.fastapi.served import Client, application, engine_in_memory, in_process
+from tests.integration.service.served import Client, application, engine_in_memory, in_process
 
 SECRET = b"the secret of all workers"
 

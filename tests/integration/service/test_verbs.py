@@ -12,7 +12,7 @@ import pytest
 
 from brain_async import Engine, EngineConfig, Scope, SearchContext, SearchPage, SearchRequest
 from brain_async.fastapi import router
-from tests.integration.fastapi.served import Client, application, engine_in_memory, in_process
+from tests.integration.service.served import Client, application, engine_in_memory, in_process
 
 NOT_SERVED = {"project", "sync_kinds_to_store", "load_kinds_from_store", "health"}
 

@@ -17,7 +17,7 @@ from brain_async import Engine, InvalidInputError
 from brain_async.adapters.memory import MemoryGraph, MemoryStore
 from brain_async.fastapi import LoopWatch, fixed_scope, health_router, lifespan_engine, service
 from tests.integration.engine.world import DIMENSION, FaultyGraph, FaultyStore, down, hang
-from tests.integration.fastapi.served import application, engine_in_memory, in_process, over_http
+from tests.integration.service.served import application, engine_in_memory, in_process, over_http
 
 TOKEN = "open sesame, bitte: ä"
 BEARER = {"Authorization": f"Bearer {TOKEN}".encode()}

@@ -29,6 +29,8 @@ __all__ = ["is_loopback", "open_served", "run_serve"]
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _GRACE_SECONDS = 10
 _BACKLOG = 512
+_KEEP_ALIVE_SECONDS = 75
+"""Longer than the minute for which proxies keep idle connections: the side that closes first must not be this one."""
 
 
 def is_loopback(host: str) -> bool:
@@ -127,7 +129,12 @@ async def _serve(
             yield
 
     config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=_GRACE_SECONDS
+        app,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = Server(config)
     stopped_by = 0

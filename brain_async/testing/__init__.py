@@ -13,6 +13,7 @@ from brain_async.testing import (
     graph_checks,
     graph_scan_checks,
     graph_search_checks,
+    health_checks,
     host_checks,
     kind_checks,
     ledger_checks,
@@ -30,6 +31,7 @@ __all__ = [
     "EMBEDDER_CHECKS",
     "GRAPH_CHECKS",
     "GRAPH_SCAN_CHECKS",
+    "HEALTH_CHECKS",
     "KIND_CHECKS",
     "LEDGER_CHECKS",
     "NODE_OUTBOX_CHECKS",
@@ -50,6 +52,7 @@ LEDGER_CHECKS = ledger_checks.CHECKS
 GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS
 NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
 EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
+HEALTH_CHECKS = health_checks.CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
 RERANKER_CHECKS = host_checks.RERANKER_CHECKS

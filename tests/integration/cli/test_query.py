@@ -91,19 +91,11 @@ def test_explain_in_json(demo_home_dir: Path) -> None:
 def test_filters(demo_home_dir: Path) -> None:
     found = report("objects", "http", "-k", "package", "-f", "license=MIT", home=demo_home_dir)
     assert {hit["properties"]["license"] for hit in found["objects"]} == {"MIT"}
-    apache = report("objects", "http", "-k", "package", "-f", "license=Apache-2.0", home=demo_home_dir)
-    assert {hit["properties"]["license"] for hit in apache["objects"]} == {"Apache-2.0"}
     either = report(
         "objects", "http", "-k", "package", "-f", "license=MIT", "-f", "license=Apache-2.0", home=demo_home_dir
     )
     assert {hit["properties"]["license"] for hit in either["objects"]} <= {"MIT", "Apache-2.0"}
-    # How many are found is bounded, and how many are installed is not for this test to say.
-    for license_, only in (("MIT", found), ("Apache-2.0", apache)):
-        title = only["objects"][0]["title"]
-        both = report(
-            "objects", title, "-f", "license=MIT", "-f", "license=Apache-2.0", "-k", "package", home=demo_home_dir
-        )
-        assert title in titles(both), license_
+    assert either["total"] > found["total"]
     listed = report("objects", "http", "-k", "package", "-f", 'license=["MIT", "Apache-2.0"]', home=demo_home_dir)
     assert titles(listed) == titles(either)
     number = report("objects", "async", "-k", "package", "-f", "sections=1", home=demo_home_dir)

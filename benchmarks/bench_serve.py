@@ -102,7 +102,8 @@ async def served(home: Path) -> AsyncIterator[tuple[Connections, psutil.Process]
     """`brain serve` over ``home``: connections to it, and its process."""
     process = await asyncio.create_subprocess_exec(
         *_COMMAND,
-        *("serve", "--home", str(home), "--port", "0", "--namespace", str(SCOPE.namespace_id)),
+        # It only reads: the graph is written by the engine in this process.
+        *("serve", "--home", str(home), "--port", "0", "--namespace", str(SCOPE.namespace_id), "--read-only"),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None

@@ -29,6 +29,8 @@ __all__ = ["is_loopback", "open_served", "run_serve"]
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _GRACE_SECONDS = 10
 _BACKLOG = 512
+_MAX_READS = 16
+"""Twice the connections of the store."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the minute for which proxies keep idle connections: the side that closes first must not be this one."""
 
@@ -110,6 +112,7 @@ async def run_serve(
                 token=token,
                 # With a token a page of another name can do nothing: a browser does not send it by itself.
                 hosts=None if token is not None else (*_LOOPBACK_NAMES, host),
+                max_reads=_MAX_READS,
                 writes=not read_only,
                 watch=watch,
             )

@@ -33,6 +33,7 @@ def service(
     token: str | None = None,
     hosts: Sequence[str] | None = None,
     cursors: Cursors | None = None,
+    max_reads: int | None = None,
     writes: bool = True,
     page: ASGIApp | None = None,
     watch: LoopWatch | None = None,
@@ -40,7 +41,7 @@ def service(
     """The verbs under ``/v1``, ``/healthz`` and ``/readyz``, and ``/v1/openapi.json``; no CORS.
 
     Args:
-        engine, scope, cursors, writes: as for ``router``.
+        engine, scope, cursors, max_reads, writes: as for ``router``.
         token: required as ``Authorization: Bearer`` on every path but ``/healthz``. None lets everyone in.
         hosts: names that the ``Host`` header may have, without port; None takes any. Without a token, it keeps a page whose
             name was made to lead here from being taken for ours by a browser.
@@ -50,7 +51,8 @@ def service(
     app = FastAPI(
         title="brain_async", version=_version(), docs_url=None, redoc_url=None, openapi_url="/v1/openapi.json"
     )
-    app.include_router(router(engine, scope=scope, cursors=cursors, writes=writes, admin=True), prefix="/v1")
+    verbs = router(engine, scope=scope, cursors=cursors, max_reads=max_reads, writes=writes, admin=True)
+    app.include_router(verbs, prefix="/v1")
     app.include_router(health_router(engine, watch=watch))
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(Exception, _unexpected)

@@ -37,6 +37,7 @@ from brain_async.fastapi.events import EventStream
 from brain_async.fastapi.problems import ProblemRoute, public_failures
 from brain_async.fastapi.reading import decoded, decoded_items, read_body, while_connected
 from brain_async.fastapi.sources import EngineSource, ScopeSource, provider_of
+from brain_async.fastapi.turns import Turns
 from brain_async.model.drift import Drift, ReconcileReport
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge
@@ -50,6 +51,8 @@ __all__ = ["router"]
 B = TypeVar("B")
 I = TypeVar("I")  # noqa: E741
 
+_NO_LIMIT = Turns(None)
+
 Call = Callable[[Engine, Scope, B], Awaitable[object]]
 BulkCall = Callable[[Engine, Scope, Sequence[I], Progress | None], Awaitable[object]]
 PagedCall = Callable[[Engine, Scope, B, SearchContext], Awaitable[SearchPage]]
@@ -62,6 +65,7 @@ def router(
     cursors: Cursors | None = None,
     max_body: int = 1 << 20,
     max_bulk_body: int = 8 << 20,
+    max_reads: int | None = None,
     writes: bool = True,
     admin: bool = False,
 ) -> APIRouter:
@@ -77,10 +81,15 @@ def router(
             is no default, and no header is looked at: see ``fixed_scope`` and ``header_scope``.
         cursors: for paging; needed where several processes serve the same clients, with one secret.
         max_body, max_bulk_body: bytes that a body may hold; the second for put_many and link_many.
+        max_reads: calls of reading verbs that run at once; those beyond wait their turn, and have their deadlines from then
+            on, for at most ten seconds (503, ``pool_exhausted``). A small multiple of the store's connections is as quick, and
+            keeps the event loop free. None is no limit.
         writes: whether there are endpoints that write.
         admin: whether there are endpoints for the kinds of all namespaces, drift and reconcile.
     """
-    verbs = _Verbs(engine, scope, cursors or Cursors(), max_body=max_body, max_bulk_body=max_bulk_body)
+    verbs = _Verbs(
+        engine, scope, cursors or Cursors(), Turns(max_reads), max_body=max_body, max_bulk_body=max_bulk_body
+    )
     verbs.add_reads()
     if writes:
         verbs.add_writes()
@@ -93,12 +102,20 @@ class _Verbs:
     """Builds the router."""
 
     def __init__(
-        self, engine: EngineSource, scope: ScopeSource, cursors: Cursors, *, max_body: int, max_bulk_body: int
+        self,
+        engine: EngineSource,
+        scope: ScopeSource,
+        cursors: Cursors,
+        reads: Turns,
+        *,
+        max_body: int,
+        max_bulk_body: int,
     ) -> None:
         self.router = APIRouter(route_class=ProblemRoute, default_response_class=Response)
         self._engine = Depends(provider_of(engine))
         self._scope = Depends(scope)
         self._cursors = cursors
+        self._reads = reads
         self._max_body = max_body
         self._max_bulk_body = max_bulk_body
 
@@ -126,8 +143,8 @@ class _Verbs:
         async def expand_many(engine: Engine, scope: Scope, body: ExpandManyBody) -> ObjectsReply:
             return ObjectsReply(objects=await engine.expand_many(scope, body))
 
-        self._post("/find_links", FindLinksBody, LinksReply, find_links, Engine.find_links)
-        self._post("/expand_many", ExpandManyBody, ObjectsReply, expand_many, Engine.expand_many)
+        self._post("/find_links", FindLinksBody, LinksReply, find_links, Engine.find_links, turns=self._reads)
+        self._post("/expand_many", ExpandManyBody, ObjectsReply, expand_many, Engine.expand_many, turns=self._reads)
 
         async def children(engine: Engine, scope: Scope, object_id: UUID) -> ObjectsReply:
             return ObjectsReply(objects=await engine.list_children(scope, object_id))
@@ -213,12 +230,21 @@ class _Verbs:
             following = self._cursors.seal(scope.namespace_id, kept.active) if page.has_more and kept.active else None
             return PageReply.of(page, following)
 
-        self._post(path, kind, PageReply, with_cursor, verb)
+        self._post(path, kind, PageReply, with_cursor, verb, turns=self._reads)
 
-    def _post(self, path: str, kind: type[B], reply: Any, call: Call[B], verb: Callable[..., Any]) -> None:
+    def _post(
+        self,
+        path: str,
+        kind: type[B],
+        reply: Any,
+        call: Call[B],
+        verb: Callable[..., Any],
+        *,
+        turns: Turns = _NO_LIMIT,
+    ) -> None:
         async def endpoint(request: Request, engine: Engine = self._engine, scope: Scope = self._scope) -> Response:
             body = decoded(await read_body(request, self._max_body), kind)
-            return _reply(await while_connected(request, lambda: call(engine, scope, body)))
+            return _reply(await while_connected(request, lambda: turns.run(lambda: call(engine, scope, body))))
 
         self._route("POST", path, endpoint, verb, reply, body=kind)
 

@@ -9,6 +9,9 @@ import anyio
 import httpx
 import pytest
 
+from brain_async.adapters.memory import MemoryStore
+from brain_async.fastapi import fixed_scope, service
+from tests.integration.engine.world import DIMENSION, FaultyStore
 from tests.integration.service.served import application, engine_in_memory, in_process, over_http
 
 LIMIT = 10_000
@@ -76,3 +79,32 @@ async def _until_closed(stream: anyio.abc.SocketStream) -> bytes:
                 received += await stream.receive()
         except anyio.EndOfStream:
             return received
+
+
+async def test_reads_beyond_the_limit_wait_and_writes_and_health_do_not() -> None:
+    store = FaultyStore(MemoryStore(dimension=DIMENSION))
+    opened, waiting = anyio.Event(), 0
+
+    async def wait() -> None:
+        nonlocal waiting
+        waiting += 1
+        await opened.wait()
+
+    store.faults["search_lexical"] = wait
+    app = service(engine_in_memory(store=store), scope=fixed_scope(uuid4()), max_reads=2)
+    statuses: list[int] = []
+    async with in_process(app) as http:
+
+        async def search() -> None:
+            statuses.append((await http.post("/v1/search", json={"query": "lemon"})).status_code)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(search)
+            await anyio.wait_all_tasks_blocked()
+            assert waiting == 2
+            assert (await http.post("/v1/objects", json={"kind": "thing"})).status_code == 200
+            assert (await http.get("/readyz")).status_code == 200
+            opened.set()
+    assert statuses == [200] * 5
+    assert waiting == 5

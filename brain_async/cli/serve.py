@@ -50,8 +50,6 @@ async def open_served(home: Path, dsn: str | None, helix: str | None) -> AsyncIt
     Raises as ``open_home``, ``open_postgres`` and ``open_helix``.
     """
     if dsn is None:
-        if helix is not None:
-            raise InvalidInputError("--helix needs --dsn: a home has a graph of its own", field="helix")
         async with open_home(home) as local:
             yield local
         return
@@ -90,12 +88,14 @@ async def run_serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT; the number of the signal. Prints the address once requests are answered.
 
-    Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError when ``host`` is open to others and there is
-    no token, or when nothing can listen there, and as ``open_served``.
+    Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError for a ``helix`` without a ``dsn``, when ``host``
+    is open to others and there is no token, or when nothing can listen there, and as ``open_served``.
     """
     missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
     if missing:
         raise MissingExtensionError(f"brain serve needs {', '.join(missing)}: pip install 'brain-async[fastapi]'")
+    if helix is not None and dsn is None:
+        raise InvalidInputError("--helix needs --dsn: a home has a graph of its own", field="helix")
     if token is None and not is_loopback(host):
         raise InvalidInputError(
             f"--token or BRAIN_TOKEN is needed to listen on {host}: whoever reaches it could read and write everything",

@@ -88,8 +88,8 @@ async def run_serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT; the number of the signal. Prints the address once requests are answered.
 
-    Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError for a ``helix`` without a ``dsn``, when ``host``
-    is open to others and there is no token, or when nothing can listen there, and as ``open_served``.
+    Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError for a ``helix`` without a ``dsn``, when
+    ``host`` is open to others and there is no token, or when nothing can listen there, and as ``open_served``.
     """
     missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
     if missing:

@@ -70,6 +70,7 @@ from brain_async.errors import (
     WritesUnsupportedError,
 )
 from brain_async.model.drift import Drift, ReconcileFailure, ReconcileReport
+from brain_async.model.health import BackendHealth, HealthReport
 from brain_async.model.kind import FieldSpec, FieldType, FilterUsage, KindSchema, KindSpec
 from brain_async.model.object import Object
 from brain_async.model.relation import (
@@ -117,6 +118,7 @@ from brain_async.text import entity_index_text, index_text, index_text_with_pare
 
 __all__ = [
     "BackendError",
+    "BackendHealth",
     "BackendTimeoutError",
     "BrainError",
     "CatalogFrozenError",
@@ -153,6 +155,7 @@ __all__ = [
     "GraphRemoveError",
     "GraphRequiredError",
     "GraphWriterRequiredError",
+    "HealthReport",
     "HitExplanation",
     "InvalidEdgeTypeError",
     "InvalidFilterError",

@@ -9,6 +9,7 @@ from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
 from brain_async.errors import InvalidInputError, RecipeNameRequiredError, StoreRequiredError
 from brain_async.model.drift import Drift, ReconcileReport
+from brain_async.model.health import HealthReport
 from brain_async.model.kind import KindSchema, KindSpec
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeMeta
@@ -27,6 +28,7 @@ from brain_async.ops import (
     find_exact,
     find_links,
     find_objects,
+    health,
     kinds,
     link,
     read,
@@ -35,7 +37,7 @@ from brain_async.ops import (
     search,
     write,
 )
-from brain_async.ops.arguments import checked
+from brain_async.ops.arguments import checked, checked_seconds
 from brain_async.ops.deps import Capabilities, Deps
 from brain_async.ports.graph import GraphReader
 from brain_async.ports.host import Observer, Progress, QueryEmbedder, Reranker
@@ -314,6 +316,14 @@ class Engine:
     async def drift(self, scope: Scope = Scope()) -> Drift:
         """How far the graph is from store and ledger: counts, nothing is repaired. A failing backend raises."""
         return await reconcile.drift(self._deps, scope)
+
+    async def health(self, *, timeout: float = 2.0) -> HealthReport:
+        """How each backend is, all asked at once, each for at most ``timeout`` seconds.
+
+        A backend that fails or hangs is down in the report, and hides no other. One that is no HealthProbe is asked by a
+        cheap read, and an embedder that is none is left out. Raises InvalidInputError for a timeout that is not above 0.
+        """
+        return await health.health(self._deps, checked_seconds(timeout, "timeout"))
 
     # Kinds
 

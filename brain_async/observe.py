@@ -6,6 +6,7 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import Token
 from functools import partial
 from types import TracebackType
 
@@ -13,6 +14,7 @@ import anyio
 
 from brain_async.model.results import ChannelOutcome, DegradeMode, SearchPage
 from brain_async.ports.host import Observer, OperationEnd, OperationStart
+from brain_async.ports.waiting import WaitTally, start_tally, stop_tally
 
 __all__ = ["Span"]
 
@@ -36,17 +38,26 @@ class Span:
         self._degrade_mode = DegradeMode.NONE
         self._degraded: tuple[str, ...] = ()
         self._observer_hangs = False
+        self._query = ""
+        self._tally: tuple[WaitTally, Token[WaitTally | None]] | None = None
 
     async def __aenter__(self) -> Span:
         await anyio.lowlevel.checkpoint_if_cancelled()
         self._started = time.perf_counter()
         event = OperationStart(span=self._id, operation=self._operation)
         await self._tell(lambda observer: observer.operation_started(event))
+        if self._observer is not None:
+            self._tally = start_tally()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
+        waited = 0.0
+        if self._tally is not None:
+            tally, token = self._tally
+            stop_tally(token)
+            waited = tally.seconds
         event = OperationEnd(
             span=self._id,
             operation=self._operation,
@@ -55,6 +66,8 @@ class Span:
             degrade_mode=self._degrade_mode,
             degraded=self._degraded,
             error=error,
+            query=self._query,
+            pool_wait=waited,
         )
         with anyio.CancelScope(shield=True):
             await self._tell(lambda observer: observer.operation_ended(event))
@@ -63,6 +76,11 @@ class Span:
     def elapsed(self) -> float:
         """Seconds since the verb began."""
         return time.perf_counter() - self._started
+
+    def asked(self, query: str) -> str:
+        """Note what is searched for, and return it."""
+        self._query = query
+        return query
 
     def returned(self, items: int) -> None:
         """Note how many items the verb returns."""

@@ -65,8 +65,8 @@ def edge_indexes(label: str, *, noted: bool) -> list[IndexSpec]:
     ]
 
 
-async def create_indexes(connection: Connection, specs: Sequence[IndexSpec]) -> None:
-    """Make those that are missing and wait for all. Idempotent, also when several processes do it at once.
+async def create_indexes(connection: Connection, specs: Sequence[IndexSpec], *, wait: bool = True) -> None:
+    """Make those that are missing and ``wait`` for all. Idempotent, also when several processes do it at once.
 
     Raises SearchIndexNotReadyError when one is blocked or aborted, or exists with another definition.
     """
@@ -75,6 +75,8 @@ async def create_indexes(connection: Connection, specs: Sequence[IndexSpec]) -> 
         batch = batch.var_as(f"i{number}", g().create_index_if_not_exists(spec))
     names = [f"i{number}" for number in range(len(specs))]
     receipts = await _write(connection, batch.returning(names))
+    if not wait:
+        return
     for name, spec in zip(names, specs, strict=True):
         await _built(connection, receipts[name], spec)
 

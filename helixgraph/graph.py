@@ -54,6 +54,7 @@ class HelixGraph(HelixGraphReader):
             client, dimension=dimension, tenants=tenants, indexed_properties=indexed_properties, timeout=timeout
         )
         self._indexed_labels: set[tuple[str, bool]] = set()
+        self._vector_index_due = False  # the end of a bulk load could not ask for it
 
     # Indexes
 
@@ -74,6 +75,7 @@ class HelixGraph(HelixGraphReader):
         indexes = bootstrap.node_indexes(self._dimension, self._indexed, tenants=self._tenants, vectors=not bulk)
         await bootstrap.create_indexes(self._connection, indexes)
         self._ready, self._vectors_ready = True, not bulk
+        self._vector_index_due = False
 
     async def rebuild_indexes(self, *, dimension: int | None = None, tenants: bool | None = None) -> None:
         """Drop the text and the vector index and build them again, with other settings if any are given.
@@ -94,8 +96,9 @@ class HelixGraph(HelixGraphReader):
     async def bulk(self, nodes: int | None = None) -> AsyncIterator[None]:
         """Fill a large graph: no vector index while the block runs, and one is built when it ends, however it ends.
 
-        Vector searches raise SearchIndexNotReadyError meanwhile, in every process. Nothing is done where it would not pay:
-        for fewer ``nodes`` than a thousand or than the graph holds already, since the index is built for those too.
+        Vector searches raise SearchIndexNotReadyError meanwhile, in every process. Where an outage keeps the index from being
+        built, the next write of nodes asks for it. Nothing is done where it would not pay: for fewer ``nodes`` than a
+        thousand or than the graph holds already, since the index is built for those too.
         """
         if nodes is not None and (nodes < _BULK_LEAST or await bootstrap.holds(self._connection, nodes)):
             yield
@@ -105,6 +108,7 @@ class HelixGraph(HelixGraphReader):
         try:
             yield
         finally:
+            self._vector_index_due = True
             with CancelScope(shield=True):
                 await self.bootstrap()
 
@@ -117,6 +121,10 @@ class HelixGraph(HelixGraphReader):
     async def ensure_objects(self, scope: Scope, objects: Sequence[Object]) -> None:
         visible = {obj.key: obj for obj in objects if not obj.is_part and scope.sees(obj.namespace_id)}
         rows = await anyio.to_thread.run_sync(self._node_rows, list(visible.values()))
+        if self._vector_index_due and visible:
+            index = bootstrap.vector_index(self._dimension, tenants=self._tenants)
+            await bootstrap.create_indexes(self._connection, [index], wait=False)
+            self._vector_index_due, self._vectors_ready = False, True
         for embedded in (True, False):
             template = queries.ensure_nodes(self._indexed, embedded=embedded, scoped=scope.namespace_id is not None)
             group = [row for row in rows if ("embedding" in row) is embedded]

@@ -11,6 +11,7 @@ from helixdb import AsyncClient
 from brain_async.errors import DimensionMismatchError, SearchIndexNotReadyError
 from brain_async.model.candidate import Candidate, EdgeHit, rank_order
 from brain_async.model.filters import Filters
+from brain_async.model.health import BackendHealth
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 from brain_async.ports.graph import NodeVersion
@@ -99,6 +100,14 @@ class HelixGraphReader:
             return False
         self._ready = self._vectors_ready = True
         return True
+
+    async def health(self) -> BackendHealth:
+        """As ``HealthProbe``: it answers, and its search indexes were there when it was last asked for them."""
+        await self._connection.read(queries.noted_edge("health").request())
+        problem = "" if self.ready else "search indexes are missing or being built: await graph.bootstrap()"
+        return BackendHealth(
+            up=self.ready, problem=problem, details={"dimension": self._dimension, "tenants": self._tenants}
+        )
 
     # GraphReader
 

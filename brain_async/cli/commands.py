@@ -30,6 +30,7 @@ from brain_async.cli.options import (
 from brain_async.cli.running import failed as _failed
 from brain_async.cli.running import folder as _folder
 from brain_async.cli.running import run as _run
+from brain_async.cli.serve_command import serve
 from brain_async.errors import BrainError
 
 if TYPE_CHECKING:
@@ -271,6 +272,7 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
     _show_page("continue", folder, page, seconds, limit, as_json=as_json, first=first)
 
 
+app.command(rich_help_panel="Serve")(serve)
 app.command(rich_help_panel="Serve")(mcp)
 app.add_typer(ledger, rich_help_panel="Look after")
 

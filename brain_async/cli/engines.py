@@ -17,7 +17,9 @@ __all__ = ["open_engine"]
 
 
 @asynccontextmanager
-async def open_engine(home: Path, *, dsn: str | None = None, helix: str | None = None) -> AsyncIterator[Engine]:
+async def open_engine(
+    home: Path, *, dsn: str | None = None, helix: str | None = None, read_only: bool = False
+) -> AsyncIterator[Engine]:
     """The engine over the knowledge base in ``home``; with ``dsn``, over that Postgres and the local embedder.
 
     ``helix`` is the address of a Helix server that holds the graph of the ``dsn``'s objects; without one the graph is in
@@ -27,7 +29,7 @@ async def open_engine(home: Path, *, dsn: str | None = None, helix: str | None =
     """
     async with AsyncExitStack() as stack:
         if dsn is None:
-            yield await stack.enter_async_context(open_home(home))
+            yield await stack.enter_async_context(open_home(home, read_only_graph=read_only))
             return
         # Imported here: showing the help needs no database driver.
         from brain_async.adapters.embed import CachedEmbedder, open_local_embedder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 from uuid import UUID
@@ -22,6 +23,7 @@ __all__ = [
     "checked_filters",
     "checked_ids",
     "checked_list",
+    "checked_seconds",
     "checked_texts",
     "required_id",
     "required_query",
@@ -65,6 +67,13 @@ def checked_filters(filters: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(filters, Mapping):
         raise InvalidFilterError(f"filters must be a mapping, not {_name(filters)}", field="filters")
     return dict(filters)
+
+
+def checked_seconds(value: float, field: str) -> float:
+    """``value``. Raises InvalidInputError when it is no finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise InvalidInputError(f"{field} must be a number of seconds above 0, not {value!r}", field=field)
+    return value
 
 
 def required_query(query: str) -> str:

@@ -45,7 +45,7 @@ async def find_exact(
         deps.check_scope(scope)
         checked(request, SearchRequest, "request")
         result_sets = required_result_sets(result_sets)
-        query = required_query(request.query)
+        query = span.asked(required_query(request.query))
         filters = corpus_filters(deps, request)
         limit = deps.page_size(request.limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")

@@ -31,7 +31,7 @@ async def find_links(deps: Deps, scope: Scope, request: FindLinksRequest) -> lis
             raise EdgeSearchUnavailableError("graph edge search is not available: attach a graph that has it")
         checked(request, FindLinksRequest, "request")
         relation_type = canonical_relation_type(checked(request.relation_type, str, "relation_type"))
-        query = clean_query(checked(request.query, str, "query"))
+        query = span.asked(clean_query(checked(request.query, str, "query")))
         if not relation_type or not query:
             raise LinkQueryRequiredError("query" if relation_type else "relation_type")
         check_relation_type(relation_type)

@@ -40,7 +40,7 @@ async def find_objects(
             )
         checked(request, FindObjectsRequest, "request")
         result_sets = required_result_sets(result_sets)
-        query = required_query(request.query)
+        query = span.asked(required_query(request.query))
         filters = _filters(deps, request)
         limit = deps.page_size(request.limit)
 

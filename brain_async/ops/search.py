@@ -38,7 +38,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         deps.check_scope(scope)
         checked(request, SearchRequest, "request")
         result_sets = required_result_sets(result_sets)
-        query = required_query(request.query)
+        query = span.asked(required_query(request.query))
         filters = corpus_filters(deps, request)
         weights = channel_weights(deps, request.channels, query)
         limit = deps.page_size(request.limit)

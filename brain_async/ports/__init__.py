@@ -1,6 +1,7 @@
 """The async Protocols that adapters implement and the engine is written against, and the values they exchange."""
 
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
+from brain_async.ports.health import HealthProbe
 from brain_async.ports.host import Observer, OperationEnd, OperationStart, Progress, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
@@ -20,6 +21,7 @@ __all__ = [
     "GraphObjectSearcher",
     "GraphReader",
     "GraphWriter",
+    "HealthProbe",
     "Hydration",
     "KindReader",
     "KindWriter",

@@ -58,7 +58,15 @@ class OperationStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """A verb ended: items returned, what was degraded, the error that left it (None on success)."""
+    """A verb ended.
+
+    Attributes:
+        items: returned.
+        degrade_mode, degraded: what it had to do without.
+        error: what left it; None on success.
+        query: the text that was searched for, cleaned; "" for a verb without one, and where it was refused.
+        pool_wait: seconds spent waiting for pooled connections, of concurrent channels added up.
+    """
 
     span: int
     operation: str
@@ -67,6 +75,8 @@ class OperationEnd(msgspec.Struct, frozen=True, kw_only=True):
     degrade_mode: DegradeMode
     degraded: tuple[str, ...]
     error: BaseException | None
+    query: str = ""
+    pool_wait: float = 0.0
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from brain_async.testing import (
     graph_scan_checks,
     graph_search_checks,
     graph_walk_checks,
+    health_checks,
     host_checks,
     kind_checks,
     kv_checks,
@@ -35,6 +36,7 @@ __all__ = [
     "GRAPH_EDGE_CHECKS",
     "GRAPH_SCAN_CHECKS",
     "GRAPH_WALK_CHECKS",
+    "HEALTH_CHECKS",
     "KIND_CHECKS",
     "KV_CHECKS",
     "LEDGER_CHECKS",
@@ -59,6 +61,7 @@ GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS
 GRAPH_WALK_CHECKS = graph_walk_checks.CHECKS
 NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
 EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
+HEALTH_CHECKS = health_checks.CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
 RERANKER_CHECKS = host_checks.RERANKER_CHECKS

@@ -11,7 +11,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from helixdb import AsyncClient, InMemory
 
-from brain_async.testing import GRAPH_CHECKS, GRAPH_SCAN_CHECKS, GRAPH_WALK_CHECKS
+from brain_async.testing import GRAPH_CHECKS, GRAPH_SCAN_CHECKS, GRAPH_WALK_CHECKS, HEALTH_CHECKS
 from helixgraph import HelixGraph, open_helix, open_helix_embedded
 from tests.helix_double import Envelope, HelixDouble
 
@@ -46,7 +46,7 @@ async def graph(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.mark.parametrize(
-    "check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS + GRAPH_WALK_CHECKS, ids=lambda check: check.__name__
+    "check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS + GRAPH_WALK_CHECKS + HEALTH_CHECKS, ids=lambda check: check.__name__
 )
 async def test_graph(check: Callable[[HelixGraph], Awaitable[None]], graph: HelixGraph) -> None:
     await check(graph)

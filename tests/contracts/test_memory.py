@@ -11,6 +11,7 @@ from brain_async.testing import (
     EDGE_OUTBOX_CHECKS,
     GRAPH_CHECKS,
     GRAPH_SCAN_CHECKS,
+    HEALTH_CHECKS,
     KIND_CHECKS,
     LEDGER_CHECKS,
     NODE_OUTBOX_CHECKS,
@@ -20,13 +21,15 @@ from brain_async.testing import (
 
 
 @pytest.mark.parametrize(
-    "check", STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS, ids=lambda check: check.__name__
+    "check",
+    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    ids=lambda check: check.__name__,
 )
 async def test_store(check: Callable[[MemoryStore], Awaitable[None]]) -> None:
     await check(MemoryStore())
 
 
-@pytest.mark.parametrize("check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", GRAPH_CHECKS + GRAPH_SCAN_CHECKS + HEALTH_CHECKS, ids=lambda check: check.__name__)
 async def test_graph(check: Callable[[MemoryGraph], Awaitable[None]]) -> None:
     await check(MemoryGraph())
 

@@ -10,6 +10,7 @@ import pytest
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
 from brain_async.testing import (
     EDGE_OUTBOX_CHECKS,
+    HEALTH_CHECKS,
     KIND_CHECKS,
     LEDGER_CHECKS,
     NODE_OUTBOX_CHECKS,
@@ -43,7 +44,9 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
 
 
 @pytest.mark.parametrize(
-    "check", STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS, ids=lambda check: check.__name__
+    "check",
+    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    ids=lambda check: check.__name__,
 )
 async def test_store(
     check: Callable[[PostgresStore], Awaitable[None]], store: PostgresStore, postgres_dsn: str, fresh_schema: str

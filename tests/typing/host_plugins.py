@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from brain_async import SearchContext
 from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder
-from brain_async.ports.host import QueryEmbedder
+from brain_async.otel import OtelObserver
+from brain_async.ports.host import Observer, QueryEmbedder
 from brain_async.ports.paging import ResultSetStore
 
 
@@ -21,3 +22,7 @@ def cached_embedder(embedder: CachedEmbedder) -> QueryEmbedder:
 
 
 result_set_store: ResultSetStore = SearchContext()
+
+
+def otel_observer(observer: OtelObserver) -> Observer:
+    return observer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryKeyValueStore, MemoryStore
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphScanner, GraphWriter
+from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
@@ -33,3 +34,5 @@ node_outbox: NodeOutbox = MemoryStore().graph_outbox
 edge_outbox: EdgeOutbox = MemoryEdgeLedger().graph_outbox
 
 key_value_store: KeyValueStore = MemoryKeyValueStore()
+health_probe: HealthProbe = MemoryStore()
+graph_health_probe: HealthProbe = MemoryGraph()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueStore, PostgresStore
 from brain_async.adapters.postgres.kv import PostgresSnapshot
+from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
@@ -23,6 +24,10 @@ def store_ports(store: PostgresStore) -> None:
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
     del keeps_outbox, node_outbox
+
+
+def health_probe(store: PostgresStore) -> HealthProbe:
+    return store
 
 
 def ledger_port(ledger: PostgresEdgeLedger) -> EdgeLedger:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain_async.errors import InvalidInputError
+from brain_async.model.health import BackendHealth
+from brain_async.ports.health import HealthProbe
 from brain_async.ports.host import QueryEmbedder
 from brain_async.ports.store import Vector
 
@@ -50,6 +52,10 @@ class CachedEmbedder:
     def model(self) -> str:
         """The inner embedder's model."""
         return self._inner.model
+
+    async def health(self) -> BackendHealth | None:
+        """As the inner embedder's, if it can say."""
+        return await self._inner.health() if isinstance(self._inner, HealthProbe) else None
 
     async def embed(self, text: str) -> Vector:
         """One query, shape (dim,), float32, read-only."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain_async.errors import EmbedderError, MissingExtensionError
+from brain_async.model.health import BackendHealth
 from brain_async.ports.store import Vector
 
 __all__ = ["LocalEmbedder", "open_local_embedder"]
@@ -62,6 +63,10 @@ class LocalEmbedder:
     def model(self) -> str:
         """A name for what makes the vectors."""
         return self._model
+
+    async def health(self) -> BackendHealth:
+        """As in the port: it is in this process, and loaded."""
+        return BackendHealth(up=True, version=self._model, details={"dimension": self.dimension})
 
     async def embed(self, text: str) -> Vector:
         """One query, shape (dim,), float32, of length 1."""

@@ -19,6 +19,7 @@ from brain_async.errors import DimensionMismatchError
 from brain_async.inverted_index import InvertedIndex
 from brain_async.model.candidate import Candidate, EdgeHit
 from brain_async.model.filters import Filters
+from brain_async.model.health import BackendHealth
 from brain_async.model.object import Object
 from brain_async.model.recording import owned_by, recorded_edge
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
@@ -52,10 +53,10 @@ class _SlotAllocator:
 class MemoryGraph:
     """Nodes and edges in memory, a projection that is filled again from store and ledger at each start.
 
-    Implements every port of ``ports.graph``. Entity texts and notes are matched by whole words, case folded, neither
-    stemmed nor stopped. A write leaves alone, without an error, what its scope does not see: objects and edges of another
-    namespace, and ids that another namespace owns. Parts are not taken as nodes. The first embedding fixes the dimension;
-    another length raises DimensionMismatchError.
+    Implements every port of ``ports.graph``, and HealthProbe. Entity texts and notes are matched by whole words, case folded,
+    neither stemmed nor stopped. A write leaves alone, without an error, what its scope does not see: objects and edges of
+    another namespace, and ids that another namespace owns. Parts are not taken as nodes. The first embedding fixes the
+    dimension; another length raises DimensionMismatchError.
     """
 
     def __init__(self) -> None:
@@ -83,6 +84,12 @@ class MemoryGraph:
     def object_search_ready(self) -> bool:
         """Always: there is nothing to build."""
         return True
+
+    # HealthProbe
+
+    async def health(self) -> BackendHealth:
+        await checkpoint()
+        return BackendHealth(up=True, details={"nodes": len(self._nodes), "dimension": self._dimension})
 
     # GraphReader
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +13,7 @@ import asyncpg
 
 from brain_async.adapters.postgres.errors import DRIVER_ERRORS, translated
 from brain_async.errors import ClosedError, EventLoopMismatchError, PoolExhaustedError
+from brain_async.ports.waiting import add_wait
 
 if TYPE_CHECKING:
     from asyncpg.pool import PoolConnectionProxy
@@ -117,6 +119,14 @@ class Connections:
         """Refuse every later call; idempotent."""
         self._closed = True
 
+    def pool_state(self) -> dict[str, int]:
+        """Connections that are open, that are idle, and that there may be at most."""
+        return {
+            "pool_open": self._pool.get_size(),
+            "pool_idle": self._pool.get_idle_size(),
+            "pool_max": self._pool.get_max_size(),
+        }
+
     def check_usable(self) -> None:
         """Raises ClosedError, and EventLoopMismatchError on another event loop than that of the first call."""
         if self._closed:
@@ -132,12 +142,15 @@ class Connections:
         """A connection outside any transaction, for what cannot run inside one."""
         self.check_usable()
         with translated():
+            began = time.perf_counter()
             try:
                 connection = await self._pool.acquire(timeout=self._acquire_timeout)
             except TimeoutError as error:
                 raise PoolExhaustedError(
                     f"no connection became free within {self._acquire_timeout:g} s (pool of {self._pool.get_max_size()})"
                 ) from error
+            finally:
+                add_wait(time.perf_counter() - began)
             try:
                 yield Connection(connection, self._statement_timeout)
             finally:

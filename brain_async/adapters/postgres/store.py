@@ -20,12 +20,14 @@ from brain_async.adapters.postgres.lexical_textsearch import textsearch_statemen
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice, migrate
 from brain_async.adapters.postgres.outbox import PostgresNodeOutbox
 from brain_async.adapters.postgres.pool import Connections, create_pool
+from brain_async.adapters.postgres.probe import probe
 from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
 from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
+from brain_async.model.health import BackendHealth
 from brain_async.model.kind import KindSpec
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
@@ -43,7 +45,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher and KeepsNodeOutbox over an asyncpg pool.
+    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and HealthProbe over an
+    asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -130,6 +133,10 @@ class PostgresStore:
         if description is None:
             raise BackendError("the store's tables are not there: call migrate()")
         return description
+
+    async def health(self) -> BackendHealth:
+        """As in the port: server version, migration, dimension, pgvector, lexical backend and state, pool."""
+        return await probe(self.connections)
 
     async def rebuild_lexical(self, backend: BackendName | None = None) -> None:
         """Build the lexical index anew, switching the database to ``backend`` if given.

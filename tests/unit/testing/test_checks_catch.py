@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from brain_async.adapters.memory import MemoryGraph, MemoryStore
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
+from brain_async.model.health import BackendHealth
 from brain_async.model.object import Object
 from brain_async.model.relation import Direction, Neighbor
 from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
@@ -24,6 +25,7 @@ from brain_async.testing import (
     EMBEDDER_CHECKS,
     GRAPH_CHECKS,
     GRAPH_WALK_CHECKS,
+    HEALTH_CHECKS,
     RERANKER_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
@@ -201,3 +203,18 @@ def test_the_corpus_is_the_same_for_a_seed(dimension: int | None) -> None:
     assert {obj.id for obj in one}.isdisjoint(obj.id for obj in other)
     assert [sum(obj.is_part for obj in one), len(one)] == [25, 28]
     assert all((obj.embedding is None) == (dimension is None) for obj in one if obj.is_part)
+
+
+class NeverWell(MemoryStore):
+    """Says that it is down, and for how long it was asked."""
+
+    async def health(self) -> BackendHealth:
+        return BackendHealth(up=False, seconds=1.0)
+
+
+async def test_a_backend_that_is_well_and_says_it_is_not_is_caught() -> None:
+    assert await failures(HEALTH_CHECKS, NeverWell) == {
+        "check_health_of_a_backend_that_is_well",
+        "check_health_given_up_leaves_no_trace",
+    }
+    assert await failures(HEALTH_CHECKS, MemoryStore) == set()

@@ -43,7 +43,6 @@ class Parts(msgspec.Struct, frozen=True):
 WORLDS = [
     Parts("memory"),
     Parts("memory", graph="helix"),
-    Parts("pg_textsearch"),
     Parts("portable"),
     Parts("memory", ledger="memory"),
     Parts("memory", ledger="lmdb"),
@@ -240,7 +239,7 @@ def _break(bench: Bench, case: Case, **settings: Any) -> BackendError | None:
     """Make the method fail in calls under ``settings``; returns the error that it raises, None where it hangs."""
     world = bench.world
     if case.when in ("hangs", "late"):
-        settings["graph_timeout"] = 0.05 if isinstance(world.graph, MemoryGraph) else 0.3
+        settings["graph_timeout"] = 0.2 if isinstance(world.graph, MemoryGraph) else 0.3
     bench.session = world.session(config=EngineConfig(**settings))
     part = {
         "graph": world.faulty_graph,

@@ -226,7 +226,7 @@ async def test_a_failing_graph_loses_nothing_that_the_ledger_has(engine_world: W
 
 async def test_a_hanging_graph_is_bounded_and_repeating_gives_one_edge(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
-    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.05))
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.3))
     a, b = await put_titled(session, "a", "b")
     graph.late["add_edges"] = hang
     with pytest.raises(BackendTimeoutError):

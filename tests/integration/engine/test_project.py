@@ -46,7 +46,7 @@ async def test_only_the_scopes_own_objects_are_projected(engine_world: World) ->
 async def test_a_graph_that_fails_or_hangs_is_an_error_of_this_library(engine_world: World) -> None:
     await put_titled(engine_world.session(), "a")
     graph = FaultyGraph(engine_world.graph)
-    engine = engine_world.engine(graph=graph, config=EngineConfig(graph_timeout=0.05))
+    engine = engine_world.engine(graph=graph, config=EngineConfig(graph_timeout=0.3))
     for fault, error in ((RuntimeError("driver"), BackendError), (hang, BackendTimeoutError)):
         graph.faults["ensure_objects"] = fault
         with pytest.raises(error):

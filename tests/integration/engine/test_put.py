@@ -343,7 +343,7 @@ async def test_a_node_that_cannot_be_made_leaves_the_row_and_putting_again_heals
 @pytest.mark.on_helix
 async def test_a_graph_whose_answer_is_lost_gives_one_node_after_repeating(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
-    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.05))
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.3))
     graph.late["ensure_objects"] = hang
     obj = Object(id=uuid4(), kind="thing", title="lemon")
     with pytest.raises(GraphEnsureError) as caught:

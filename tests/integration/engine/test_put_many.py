@@ -232,7 +232,7 @@ async def test_a_failing_graph_says_stored_and_putting_again_heals(engine_world:
 
 async def test_a_graph_that_hangs_is_waited_for_once_a_batch(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
-    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.05))
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.3))
     graph.faults["ensure_objects"] = hang
     with anyio.fail_after(10):
         result = await session.put_many(things(300))
@@ -242,7 +242,7 @@ async def test_a_graph_that_hangs_is_waited_for_once_a_batch(engine_world: World
 
 async def test_a_graph_that_goes_on_hanging_is_given_up_on_but_the_rows_are_stored(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
-    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.02))
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.3))
     graph.faults["ensure_objects"] = hang
     objects = things(write.WRITE_BATCH * 5)
     with anyio.fail_after(20):

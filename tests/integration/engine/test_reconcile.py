@@ -247,7 +247,7 @@ async def test_a_graph_that_is_down_costs_one_page_and_keeps_the_entries(world: 
     assert observer.ended[-1].degraded == ("graph",)
     world.faulty_graph.faults["ensure_objects"] = hang
     with anyio.fail_after(10):
-        report = await world.engine(config=EngineConfig(graph_timeout=0.05)).reconcile(world.scope)
+        report = await world.engine(config=EngineConfig(graph_timeout=0.3)).reconcile(world.scope)
     assert {failure.code for failure in report.failures} == {"backend_timeout"}
     world.heal()
     assert (await engine.reconcile(world.scope)).after == Drift()

@@ -95,7 +95,7 @@ async def test_a_failing_graph_leaves_the_row_readable(engine_world: World, caus
 
 async def test_a_hanging_graph_is_bounded(engine_world: World) -> None:
     graph = FaultyGraph(engine_world.graph)
-    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.05))
+    session = engine_world.session(graph=graph, config=EngineConfig(graph_timeout=0.3))
     (obj,) = await put_titled(session, "lemon")
     graph.faults["remove_objects"] = hang
     with pytest.raises(GraphRemoveError) as caught:

@@ -79,7 +79,9 @@ def inspector(engine: EngineSource, *, scope: ScopeSource) -> FastAPI:
             )
             call = engine.find_exact if verb == "find_exact" else engine.search
             page = await call(scope, body, SearchContext(scope.namespace_id))
-            return {"page": page, "lanes": timeline(page.outcomes)}
+            # One scale for all bars of the page: a longer bar is a larger share.
+            best = max((why.fused for hit in page.objects for why in hit.explain), default=0.0)
+            return {"page": page, "lanes": timeline(page.outcomes), "best": best}
 
         form = {"q": q, "verb": verb, "kinds": kinds, "ids": ids}
         return await shown(request, search_page, fill, **form, marked=marked, page=None, problem=None)

@@ -11,7 +11,7 @@ from brain_async.model.results import ChannelOutcome, RichObject
 
 __all__ = ["marked", "picture", "timeline"]
 
-_COLUMN, _ROW, _LABEL = 260, 56, 24
+_COLUMN, _ROW, _LABEL = 260, 56, 14
 
 
 def marked(text: str, query: str) -> list[tuple[str, bool]]:
@@ -55,7 +55,7 @@ def picture(seed: RichObject, around: Sequence[RichObject]) -> dict[str, Any]:
                 "y1": from_y + 18,
                 "x2": x,
                 "y2": y + 18,
-                "label": f"{arrow} {relation.type[: _LABEL - 10]}",
+                "label": f"{arrow} {relation.type[:_LABEL]}",
                 "title": relation.type,
                 "note": relation.meta.note,
             }

@@ -13,6 +13,7 @@ import typer
 
 from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
+from brain_async.cli.ledger_commands import ledger
 from brain_async.cli.mcp_command import mcp
 from brain_async.cli.options import (
     DemoHome,
@@ -273,6 +274,7 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
 
 app.command(rich_help_panel="Serve")(serve)
 app.command(rich_help_panel="Serve")(mcp)
+app.add_typer(ledger, rich_help_panel="Look after")
 
 
 @app.command(rich_help_panel="Look after")

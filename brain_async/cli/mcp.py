@@ -36,10 +36,10 @@ async def run_mcp(
     """
     if find_spec("mcp") is None:
         raise MissingExtensionError("brain mcp needs the package mcp: pip install 'brain-async[mcp]'")
-    from brain_async.mcp import create_server, serve_http, serve_stdio
-
     address = None if http is None else parse_address(http)
     write_kinds = parse_write_kinds(saves)
+    from brain_async.mcp import create_server, serve_http, serve_stdio
+
     async with open_engine(home, dsn=dsn, helix=helix) as engine:
         server = create_server(
             engine, namespace=namespace, write_kinds=write_kinds, timeout=timeout, read_only=read_only

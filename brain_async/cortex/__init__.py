@@ -2,13 +2,17 @@
 
 ``Ledger`` reads and writes over any ``ports.kv.KeyValueStore``; ``verify_proof`` and ``verify_entry`` check proofs without it.
 ``Batch`` composes several changes into one commit, to which a caller adds writes of its own.
+``CortexEdgeLedger`` is the engine's record of links over it, and ``CortexGraph`` the edges of an engine's graph.
 """
 
 from brain_async.cortex.batch import Batch, EdgeChange, NewEdge
+from brain_async.cortex.edge_ledger import CortexEdgeLedger
 from brain_async.cortex.edge_type import EdgeType
+from brain_async.cortex.graph import CortexGraph
 from brain_async.cortex.head import Head, overall_root_of
+from brain_async.cortex.incident import IncidentCursor
 from brain_async.cortex.journal import JournalEntry, JournalProof, Operation, verify_entry
-from brain_async.cortex.ledger import IncidentCursor, Ledger
+from brain_async.cortex.ledger import Ledger
 from brain_async.cortex.proof import EdgeProof, decode_proof, encode_proof, verify_proof
 from brain_async.cortex.query import MAX_HOPS_CAP, EdgeExpr, FindResult, PathStep, Query
 from brain_async.cortex.record import (
@@ -29,6 +33,8 @@ __all__ = [
     "MAX_HOPS_CAP",
     "MAX_TEXT_BYTES",
     "Batch",
+    "CortexEdgeLedger",
+    "CortexGraph",
     "EdgeChange",
     "EdgeExpr",
     "EdgeMetadata",

@@ -9,43 +9,29 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
-import msgspec
-
 from brain_async.cortex.batch import Batch, EdgeChange, EdgeKeyLike, NewEdge
 from brain_async.cortex.edge_type import TypeLike
 from brain_async.cortex.find import find
 from brain_async.cortex.head import Head
+from brain_async.cortex.incident import IncidentCursor, incident_edges
 from brain_async.cortex.journal import JournalEntry, JournalProof
-from brain_async.cortex.keys import FORWARD, REVERSE, is_removed, node_prefix, split_edge_key
 from brain_async.cortex.proof import EdgeProof
 from brain_async.cortex.query import FindResult, Query
 from brain_async.cortex.record import EdgeMetadata, EdgeRecord, checked_time, object_id_bytes
 from brain_async.cortex.transfer import export_journal, import_journal, replay
 from brain_async.cortex.verify import Verified, verify
 from brain_async.cortex.view import LedgerView
-from brain_async.errors import LedgerCorruptError
 from brain_async.model.scope import Scope
-from brain_async.ports.kv import KeyValueStore, Scan, Work
+from brain_async.ports.kv import KeyValueStore, Work
 from brain_async.ports.store import ObjectReader
 
-__all__ = ["INCIDENT_BATCH", "IncidentCursor", "Ledger"]
+__all__ = ["Ledger"]
 
 T = TypeVar("T")
-
-INCIDENT_BATCH = 500
-"""Edges of an object that are looked at in one commit of ``Ledger.remove_edges_of``."""
 
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-class IncidentCursor(msgspec.Struct, frozen=True):
-    """How far ``remove_edges_of_work`` has come; ``done`` when no edge is left to look at."""
-
-    side: bytes = FORWARD
-    after: bytes | None = None
-    done: bool = False
 
 
 class Ledger:
@@ -68,6 +54,10 @@ class Ledger:
         """One moment of the ledger, for many reads."""
         async with self._store.snapshot() as reader:
             yield LedgerView(reader)
+
+    async def commit(self, work: Callable[[], Work[T]]) -> T:
+        """Run a work of the caller's own, made of those below, in the store: see ``ports.kv.KeyValueStore.commit``."""
+        return await self._store.commit(work)
 
     def now(self) -> datetime:
         """What the clock says, in UTC. Raises InvalidValueError when that is naive."""
@@ -167,21 +157,10 @@ class Ledger:
 
         Returns where it stopped, and a change for each edge that it removed.
         """
-        side, after, left = cursor.side, cursor.after, INCIDENT_BATCH
         batch = Batch(at)
-        changes: list[EdgeChange] = []
-        while left:
-            found = yield Scan(node_prefix(side, node), after, left)
-            live = [_edge_of(side, key) for key, value in found.items() if not is_removed(value)]
-            changes += yield from batch.remove(live, reason=reason, by=by)
-            if len(found) == left:
-                after = max(found)
-                break
-            left -= len(found)
-            if side == REVERSE:
-                return (yield from batch.finish()), (IncidentCursor(done=True), changes)
-            side, after = REVERSE, None
-        return (yield from batch.finish()), (IncidentCursor(side=side, after=after), changes)
+        cursor, live = yield from incident_edges(node, cursor)
+        changes = yield from batch.remove([key for key, _ in live], reason=reason, by=by)
+        return (yield from batch.finish()), (cursor, changes)
 
     async def register_label(self, label: str) -> int:
         """The byte of an edge type's label, for ever: its own when it is canonical or registered, else the next free one.
@@ -292,11 +271,3 @@ class Ledger:
     async def import_journal(self, chunks: AsyncIterable[bytes] | Iterable[bytes]) -> Head:
         """Replay an exported stream: see ``transfer.import_journal``. Raises LedgerCorruptError."""
         return await import_journal(self._store, chunks)
-
-
-def _edge_of(side: bytes, key: bytes) -> EdgeKeyLike:
-    found = split_edge_key(side, key)
-    if found is None:
-        raise LedgerCorruptError("this is no key of an edge", where=repr(key))
-    node, code, peer = found
-    return (node, code, peer) if side == FORWARD else (peer, code, node)

@@ -95,7 +95,9 @@ async def deliver_nodes(
     entries: Sequence[OutboxEntry[UUID]],
     written: Mapping[UUID, Object] = {},
 ) -> None:
-    """Make the nodes of ``entries`` what the store holds, and settle. Raises what the graph, or reading the store, raises.
+    """Make the nodes of ``entries`` what the store holds, and settle. A deleted object's edges are removed from the ledger.
+
+    Raises what the graph, the ledger, or reading the store, raises.
 
     ``written`` are objects just written; where they are still the newest, they are not read again.
     """
@@ -108,6 +110,7 @@ async def deliver_nodes(
         nodes = [obj for obj in live.values() if not obj.is_part]
         await ensure_nodes(deps, scope, nodes)
         gone = [key for key in keys if key not in live or live[key].is_part]
+        await _unlink_deleted(deps, scope, gone)
         await remove_nodes(deps, scope, gone)
         around = [obj.key for obj in nodes if keys[obj.key].with_edges]
         edges = deps.can.edge_outbox
@@ -121,6 +124,17 @@ async def deliver_nodes(
         if not entries:
             return
         written = {}
+
+
+async def _unlink_deleted(deps: Deps, scope: Scope, object_ids: Sequence[UUID]) -> None:
+    """Remove the recorded edges of those that are deleted, and no mere parts: whoever deleted one may have died before."""
+    if deps.ledger is None or not object_ids:
+        return
+    live = {obj.key for obj in await deps.store.get_many(scope, object_ids)}
+    for object_id in object_ids:
+        if object_id not in live:
+            removal = deps.ledger.remove_object_edges(scope, object_id, at=deps.now())
+            await within(deps.config.graph_timeout, "the edge ledger", removal)
 
 
 async def _reopen_nodes(outbox: NodeOutbox, scope: Scope, removed: frozenset[UUID], keys: Sequence[UUID]) -> None:

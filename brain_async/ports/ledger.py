@@ -18,7 +18,11 @@ class EdgeLedger(Protocol):
     """Records links before the graph sees them. Failures and cancellation are as in ``ports.store``."""
 
     async def record_edges(self, scope: Scope, edges: Sequence[Edge]) -> Sequence[Edge]:
-        """Insert or update by key, atomically; returns the edges as recorded (created_at kept, times filled), in order."""
+        """Insert or update by key, atomically; returns the edges as recorded (created_at kept, times filled), in order.
+
+        Raises NamespaceMismatchError for an edge that the scope does not see. A ledger may also refuse one that another
+        namespace holds, with the same error, and one from an object to itself, with SelfEdgeError.
+        """
         ...
 
     async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey], *, at: datetime) -> None:

@@ -11,6 +11,7 @@ its own, so that it can run on a backend that holds other data. With pytest, an 
 from brain_async.testing import (
     filter_checks,
     graph_checks,
+    graph_edge_checks,
     graph_scan_checks,
     graph_search_checks,
     graph_walk_checks,
@@ -32,6 +33,7 @@ __all__ = [
     "EDGE_OUTBOX_CHECKS",
     "EMBEDDER_CHECKS",
     "GRAPH_CHECKS",
+    "GRAPH_EDGE_CHECKS",
     "GRAPH_SCAN_CHECKS",
     "GRAPH_WALK_CHECKS",
     "HEALTH_CHECKS",
@@ -52,7 +54,8 @@ STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
 SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 KV_CHECKS = kv_checks.CHECKS
-GRAPH_CHECKS = graph_checks.CHECKS + graph_search_checks.CHECKS
+GRAPH_EDGE_CHECKS = graph_edge_checks.CHECKS
+GRAPH_CHECKS = GRAPH_EDGE_CHECKS + graph_checks.CHECKS + graph_search_checks.CHECKS
 LEDGER_CHECKS = ledger_checks.CHECKS
 GRAPH_SCAN_CHECKS = graph_scan_checks.CHECKS
 GRAPH_WALK_CHECKS = graph_walk_checks.CHECKS

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from brain_async.errors import DimensionMismatchError
 from brain_async.model.filters import Filters, PropertyFilter
-from brain_async.testing.graph_subjects import edge_between, ensure_nodes, text_hits
+from brain_async.testing.graph_subjects import ensure_nodes, text_hits
 from brain_async.testing.search_checks import OPERATOR_QUERIES
 from brain_async.testing.subjects import (
     BASE_TIME,
@@ -119,39 +119,6 @@ async def check_object_filters(graph: CheckedGraph) -> None:
         assert {hit.id for hit in hits} == wanted, f"vector through {filters}"
 
 
-async def check_edge_note_search(graph: CheckedGraph) -> None:
-    """Edges of one label by any whole word of the note, score descending, then key; an update replaces the note."""
-    scope = fresh_scope()
-    a, b, c = await ensure_nodes(graph, scope, 3)
-    edges = [
-        edge_between(scope, b, c, note="Zebra crossing"),
-        edge_between(scope, a, b, note="zebra crossing"),
-        edge_between(scope, a, c, note="crossing the road, slowly"),
-        edge_between(scope, c, a, "references", note="zebra crossing"),
-        edge_between(scope, c, b),
-    ]
-    await graph.add_edges(scope, edges)
-    hits = await graph.search_edges(scope, " About ", "ZEBRA", k=10)
-    assert [hit.edge.key for hit in hits] == [edges[1].key, edges[0].key], "equal scores come in key order"
-    assert hits[0].score > 0
-    assert (hits[0].edge.meta.note, hits[0].edge.namespace_id) == ("zebra crossing", scope.namespace_id)
-    ranked = await graph.search_edges(scope, "about", "zebra road slowly", k=10)
-    assert ranked[0].edge.key == edges[2].key
-    for query in ("zebr", "missing", "!!"):
-        assert list(await graph.search_edges(scope, "about", query, k=10)) == [], query
-    assert list(await graph.search_edges(scope, "missing", "zebra", k=10)) == []
-    assert [len(await graph.search_edges(scope, "about", "crossing", k=k)) for k in (-1, 0, 1, 2, 99)] == [
-        0,
-        0,
-        1,
-        2,
-        3,
-    ]
-    await graph.add_edges(scope, [edge_between(scope, a, b, note="penguin")])
-    assert [hit.edge.key for hit in await graph.search_edges(scope, "about", "penguin", k=10)] == [edges[1].key]
-    assert [hit.edge.key for hit in await graph.search_edges(scope, "about", "zebra", k=10)] == [edges[0].key]
-
-
 async def check_parts_are_no_nodes(graph: CheckedGraph) -> None:
     """A part handed over is not made a node."""
     scope = fresh_scope()
@@ -165,6 +132,5 @@ CHECKS = (
     check_object_vector_search,
     check_object_ties,
     check_object_filters,
-    check_edge_note_search,
     check_parts_are_no_nodes,
 )

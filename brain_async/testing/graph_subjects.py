@@ -8,11 +8,12 @@ from uuid import UUID
 from brain_async.model.candidate import rank_order
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
-from brain_async.model.relation import Edge, EdgeMeta
+from brain_async.model.relation import Direction, Edge, EdgeMeta, Neighbor
 from brain_async.model.scope import Scope
+from brain_async.ports.graph import GraphReader, GraphWriter
 from brain_async.testing.subjects import CheckedGraph, new_parent
 
-__all__ = ["edge_between", "ensure_nodes", "text_hits"]
+__all__ = ["around", "edge_between", "ensure_nodes", "steps", "text_hits"]
 
 
 def edge_between(scope: Scope, source: Object | UUID, target: Object | UUID, label: str = "about", **meta: Any) -> Edge:
@@ -23,11 +24,24 @@ def edge_between(scope: Scope, source: Object | UUID, target: Object | UUID, lab
     )
 
 
-async def ensure_nodes(graph: CheckedGraph, scope: Scope, count: int) -> list[Object]:
+async def ensure_nodes(graph: GraphWriter, scope: Scope, count: int) -> list[Object]:
     """``count`` nodes titled ``node 0`` and so on, in ascending order of their ids."""
     nodes = sorted((new_parent(scope, title=f"node {n}") for n in range(count)), key=lambda node: node.key.int)
     await graph.ensure_objects(scope, nodes)
     return nodes
+
+
+async def around(
+    graph: GraphReader, scope: Scope, node: Object, *labels: str, towards: Direction = "both", limit: int = 1_000
+) -> list[Neighbor]:
+    """The edges of one node."""
+    found = await graph.neighbors(scope, [node.key], labels, direction=towards, limit=limit)
+    return list(found[node.key])
+
+
+def steps(neighbors: list[Neighbor]) -> list[tuple[UUID, str, str]]:
+    """(other end, label, direction) of each."""
+    return [(neighbor.object_id, neighbor.relation_type, neighbor.direction) for neighbor in neighbors]
 
 
 async def text_hits(graph: CheckedGraph, scope: Scope, query: str, filters: Filters | None = None) -> list[UUID]:

@@ -16,6 +16,7 @@ from brain_async.ports.store import KindReader, KindWriter, ObjectReader, Object
 
 __all__ = [
     "BASE_TIME",
+    "CheckedEdges",
     "CheckedGraph",
     "CheckedKindStore",
     "CheckedStore",
@@ -45,7 +46,11 @@ class CheckedKindStore(KindReader, KindWriter, Protocol):
     """A store that reads and writes kinds."""
 
 
-class CheckedGraph(GraphReader, GraphWriter, GraphObjectSearcher, GraphEdgeSearcher, Protocol):
+class CheckedEdges(GraphReader, GraphWriter, GraphEdgeSearcher, Protocol):
+    """A graph that has edges, whether or not it has nodes."""
+
+
+class CheckedGraph(CheckedEdges, GraphObjectSearcher, Protocol):
     """A graph with everything, whose object search is ready, and that says the length of its embeddings."""
 
     @property

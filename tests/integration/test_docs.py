@@ -33,7 +33,8 @@ async def test_the_snippets_of_a_page_run(page: Path, postgres_dsn: str) -> None
         with tempfile.TemporaryDirectory(prefix="brain-docs-") as folder:
             with anyio.fail_after(100):
                 done = await anyio.run_process(
-                    [sys.executable, str(Path(__file__).with_name("run_snippets.py")), str(page)],
+                    # -P: the folders of tests beside the script are named like the packages they test.
+                    [sys.executable, "-P", str(Path(__file__).with_name("run_snippets.py")), str(page)],
                     cwd=folder,
                     env={**os.environ, "DSN": postgres_dsn.replace("/postgres?", "/snippets?")},
                     check=False,

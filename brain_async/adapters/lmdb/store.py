@@ -62,12 +62,16 @@ class LmdbKeyValueStore:
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError), wait for what is being written, and close the files. Idempotent.
 
-        Goes on to its end when the caller is cancelled.
+        Goes on to its end when the caller is cancelled, who hears of it then: the directory is free again.
         """
         if self._closing is None:
             self._closing = self._loop.create_task(self._close(), name="brain-lmdb-close")
         with anyio.CancelScope(shield=True):
-            await asyncio.shield(self._closing)
+            try:
+                await asyncio.shield(self._closing)
+            except asyncio.CancelledError:  # by the task itself, which no scope keeps off
+                await asyncio.wait([self._closing])
+                raise
 
     async def _close(self) -> None:
         if self._writer is not None:

@@ -25,15 +25,38 @@ _CHECK_READERS_EVERY = 1_000
 """Groups after which LMDB is asked to forget the snapshots of processes that were killed, which keep pages from reuse."""
 
 
-class _Reading:
-    """Answers the requests of works from a write transaction."""
+class _Group:
+    """What the works of one write transaction have written, kept back and put at the end: once, and in the order of the keys.
+
+    Works that follow each other write some keys again and again, and LMDB finds its place faster beside the last one.
+    """
 
     def __init__(self, transaction: lmdb.Transaction[bytes]) -> None:
         self._transaction = transaction
+        self._writes: dict[bytes, bytes | None] = {}
+
+    def write(self, writes: Mapping[bytes, bytes | None]) -> None:
+        """Add the writes of one work."""
+        self._writes.update(writes)
+
+    def flush(self) -> None:
+        """Put everything into the transaction."""
+        writes, self._writes = self._writes, {}
+        kept: list[tuple[bytes, bytes]] = []
+        for key, value in writes.items():
+            if value is None:
+                self._transaction.delete(key)
+            else:
+                kept.append((key, value))
+        kept.sort()
+        with self._transaction.cursor() as cursor:
+            cursor.putmulti(kept)
 
     def answer(self, request: Get | Scan) -> Mapping[bytes, bytes]:
+        """What is there, with the writes of the works before."""
         if isinstance(request, Get):
             return {key: value for key in request.keys if (value := self._get(key)) is not None}
+        self.flush()
         low, high = scan_bounds(request.prefix, request.after)
         found: dict[bytes, bytes] = {}
         with self._transaction.cursor() as cursor:
@@ -45,6 +68,8 @@ class _Reading:
         return found
 
     def _get(self, key: bytes) -> bytes | None:
+        if key in self._writes:
+            return self._writes[key]
         try:
             return self._transaction.get(key)
         except lmdb.BadValsizeError:  # a key that no store can hold
@@ -106,27 +131,24 @@ class Writer:
     def _transact(self, works: Sequence[AnyWork]) -> list[Outcome]:
         transaction = self._files.environment.begin(db=self._files.database, write=True)
         try:
-            reading = _Reading(transaction)
-            outcomes = [self._apply(transaction, reading, work) for work in works]
+            group = _Group(transaction)
+            outcomes = [self._apply(group, work) for work in works]
+            group.flush()
         except BaseException:
             transaction.abort()
             raise
         transaction.commit()
         return outcomes
 
-    def _apply(self, transaction: lmdb.Transaction[bytes], reading: _Reading, work: AnyWork) -> Outcome:
-        """Run a work and write its change. What it raises is its outcome; what LMDB raises ends the group."""
+    def _apply(self, group: _Group, work: AnyWork) -> Outcome:
+        """Run a work and take its change. What it raises is its outcome; what LMDB raises ends the group."""
         try:
-            change, result = run_work(work, reading.answer)
+            change, result = run_work(work, group.answer)
         except lmdb.Error:
             raise
         except BaseException as error:
             return Outcome(error=error)
-        for key, value in change.writes.items():
-            if value is None:
-                transaction.delete(key)
-            else:
-                transaction.put(key, value)
+        group.write(change.writes)
         return Outcome(result)
 
     def _failure(self, error: lmdb.Error) -> BrainError:

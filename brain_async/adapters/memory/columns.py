@@ -10,17 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brain_async.inverted_index import Scores, Slots
 from brain_async.model.filters import Filters, PropertyFilter, number_key
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 
 __all__ = ["Columns", "Mask", "Scores", "Slots"]
-
-Slots = NDArray[np.int64]
-"""Shape (n,): row numbers."""
-
-Scores = NDArray[np.float64]
-"""Shape (n,): one score a slot."""
 
 Mask = NDArray[np.bool_]
 """Shape (rows,): whether each slot may be returned."""

@@ -12,11 +12,11 @@ from anyio.lowlevel import checkpoint
 
 from brain_async.adapters.memory.columns import Columns, Scores, Slots
 from brain_async.adapters.memory.edges import EdgeTable, edge_order
-from brain_async.adapters.memory.lexical import InvertedIndex
 from brain_async.adapters.memory.rows import stored_row
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.analysis import plain_terms
 from brain_async.errors import DimensionMismatchError
+from brain_async.inverted_index import InvertedIndex
 from brain_async.model.candidate import Candidate, EdgeHit
 from brain_async.model.filters import Filters
 from brain_async.model.health import BackendHealth

@@ -13,13 +13,13 @@ import numpy as np
 from anyio.lowlevel import checkpoint
 
 from brain_async.adapters.memory.columns import Columns, Scores, Slots
-from brain_async.adapters.memory.lexical import InvertedIndex
 from brain_async.adapters.memory.outbox import MemoryNodeOutbox
 from brain_async.adapters.memory.rows import child_order, evidence_view, full_view, listing_view, stored_row, utc
 from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.analysis import index_terms, key_terms, query_key_words
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
+from brain_async.inverted_index import InvertedIndex
 from brain_async.model.admission import StoredState, admit
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters

@@ -18,6 +18,7 @@ from brain_async.analysis import words
 from brain_async.errors import BackendError
 from brain_async.model.results import ChannelOutcome
 from brain_async.ports.host import OperationEnd, OperationStart
+from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.store import Vector
 from helixgraph import HelixGraph
 
@@ -255,13 +256,14 @@ def down(name: str = "backend") -> BackendError:
 
 
 class DualWorld(World):
-    """A world with a ledger in the same backend as the store, all three of them failing on demand."""
+    """A world with a ledger, in the same backend as the store unless it is given, all three of them failing on demand."""
 
-    def __init__(self, store: Store, graph: Graph | None = None) -> None:
+    def __init__(self, store: Store, graph: Graph | None = None, ledger: EdgeLedger | None = None) -> None:
         super().__init__(store, graph)
         self.faulty_store = FaultyStore(store)
         self.faulty_graph = FaultyGraph(self.graph)
-        ledger = PostgresEdgeLedger(store) if isinstance(store, PostgresStore) else MemoryEdgeLedger()
+        if ledger is None:
+            ledger = PostgresEdgeLedger(store) if isinstance(store, PostgresStore) else MemoryEdgeLedger()
         self.faulty_ledger = FaultyLedger(ledger)
 
     def engine(self, **options: Any) -> Engine:

@@ -19,8 +19,8 @@ from brain_async.cortex import (
     Operation,
     overall_root_of,
 )
+from brain_async.cortex.incident import INCIDENT_BATCH
 from brain_async.cortex.keys import HEAD, backward_key, edge_id, forward_key, is_removed, seq_of
-from brain_async.cortex.ledger import INCIDENT_BATCH
 from brain_async.errors import (
     BrainError,
     EdgeNotFoundError,

@@ -9,9 +9,13 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from brain_async.adapters.memory.columns import Scores, Slots
+__all__ = ["BM25_B", "BM25_K1", "InvertedIndex", "Scores", "Slots"]
 
-__all__ = ["BM25_B", "BM25_K1", "InvertedIndex"]
+Slots = NDArray[np.int64]
+"""Shape (n,): row numbers."""
+
+Scores = NDArray[np.float64]
+"""Shape (n,): one score a slot."""
 
 BM25_K1 = 1.2
 BM25_B = 0.75

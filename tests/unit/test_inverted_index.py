@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brain_async.adapters.memory import lexical
-from brain_async.adapters.memory.lexical import InvertedIndex
+from brain_async import inverted_index
+from brain_async.inverted_index import InvertedIndex
 
 GROUPS = ("red", "green", "blue")
 TERMS = tuple("abcdefg")
@@ -41,7 +41,7 @@ def naive_bm25(held: dict[int, tuple[str, list[str]]], groups: list[str], query:
 
 @pytest.mark.parametrize("min_removed", [1024, 0], ids=["tombstones", "compacted"])
 def test_scores_are_bm25(monkeypatch: pytest.MonkeyPatch, min_removed: int) -> None:
-    monkeypatch.setattr(lexical, "_MIN_REMOVED", min_removed)
+    monkeypatch.setattr(inverted_index, "_MIN_REMOVED", min_removed)
 
     @settings(max_examples=300, deadline=None)
     @given(operations, queries, st.lists(st.sampled_from(GROUPS), unique=True))

@@ -30,6 +30,8 @@ _GRACE_SECONDS = 10
 _BACKLOG = 512
 _MAX_READS = 16
 """Twice the connections of the store."""
+_MAX_PAGES = 4
+"""Of the inspector, beside the reads of the API."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the minute for which proxies keep idle connections: the side that closes first must not be this one."""
 
@@ -83,7 +85,7 @@ async def run_serve(
                 hosts=None if token is not None else (*_LOOPBACK_NAMES, host),
                 max_reads=_MAX_READS,
                 writes=not read_only,
-                page=inspector(engine, scope=scope),
+                page=inspector(engine, scope=scope, max_reads=_MAX_PAGES),
                 watch=watch,
             )
             return await _serve(app, listener, host, watch.run)

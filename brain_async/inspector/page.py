@@ -15,6 +15,7 @@ from brain_async.errors import BrainError, InvalidInputError
 from brain_async.fastapi.problems import problem_of
 from brain_async.fastapi.reading import while_connected
 from brain_async.fastapi.sources import EngineSource, ScopeSource, provider_of
+from brain_async.fastapi.turns import Turns
 from brain_async.inspector.views import marked, picture, timeline
 from brain_async.model.requests import ExpandRequest, SearchRequest
 from brain_async.model.scope import Scope
@@ -31,12 +32,15 @@ _HEADERS = {
 }
 
 
-def inspector(engine: EngineSource, *, scope: ScopeSource) -> FastAPI:
+def inspector(engine: EngineSource, *, scope: ScopeSource, max_reads: int | None = None) -> FastAPI:
     """An application with ``/`` (search), ``/object/{id}`` and ``/style.css``, for ``service(page=...)``.
 
     Args:
         engine, scope: as for ``brain_async.fastapi.router``: a page shows what the scope sees, and nothing in a request
             can widen it.
+        max_reads: pages that are looked up at once; those beyond wait their turn.
+
+    Raises InvalidInputError for ``max_reads`` below 1.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     # The loader reads files: everything is compiled here, so that no request waits for the disk.
@@ -44,6 +48,7 @@ def inspector(engine: EngineSource, *, scope: ScopeSource) -> FastAPI:
     search_page, object_page = pages.get_template("search.html"), pages.get_template("object.html")
     pages.get_template("base.html")
     style = (files("brain_async.inspector") / "static" / "style.css").read_text()
+    turns = Turns(max_reads)
     engine_of: Any = Depends(provider_of(engine))
     scope_of: Any = Depends(scope)
 
@@ -52,7 +57,7 @@ def inspector(engine: EngineSource, *, scope: ScopeSource) -> FastAPI:
     ) -> Response:
         status, values = 200, dict(base)
         try:
-            values |= await while_connected(request, fill)
+            values |= await while_connected(request, lambda: turns.run(fill))
         except BrainError as error:
             problem = problem_of(error)
             status, values = problem.status, {**base, "problem": problem}

@@ -30,6 +30,8 @@ _GRACE_SECONDS = 10
 _BACKLOG = 512
 _MAX_READS = 16
 """Twice the connections of the store."""
+_MAX_PAGES = 4
+"""Of the inspector, beside the reads of the API."""
 _KEEP_ALIVE_SECONDS = 75
 """Longer than the minute for which proxies keep idle connections: the side that closes first must not be this one."""
 
@@ -58,7 +60,7 @@ async def run_serve(
     Raises MissingExtensionError without the extra ``fastapi``, InvalidInputError for a ``helix`` without a ``dsn``, when
     ``host`` is open to others and there is no token, or when nothing can listen there, and as ``open_engine``.
     """
-    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    missing = [name for name in ("fastapi", "jinja2", "uvicorn") if find_spec(name) is None]
     if missing:
         raise MissingExtensionError(f"brain serve needs {', '.join(missing)}: pip install 'brain-async[fastapi]'")
     if helix is not None and dsn is None:
@@ -69,18 +71,21 @@ async def run_serve(
             field="token",
         )
     from brain_async.fastapi import LoopWatch, fixed_scope, service
+    from brain_async.inspector import inspector
 
     with _listening(host, port) as listener:
         async with open_engine(home, dsn=dsn, helix=helix, read_only=read_only) as engine:
             watch = LoopWatch()
+            scope = fixed_scope(namespace)
             app = service(
                 engine,
-                scope=fixed_scope(namespace),
+                scope=scope,
                 token=token,
                 # With a token a page of another name can do nothing: a browser does not send it by itself.
                 hosts=None if token is not None else (*_LOOPBACK_NAMES, host),
                 max_reads=_MAX_READS,
                 writes=not read_only,
+                page=inspector(engine, scope=scope, max_reads=_MAX_PAGES),
                 watch=watch,
             )
             return await _serve(app, listener, host, watch.run)

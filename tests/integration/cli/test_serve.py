@@ -57,6 +57,7 @@ def serving(*options: str, env: dict[str, str] | None = None) -> Iterator[tuple[
 def test_it_serves_until_it_is_stopped(database: str) -> None:
     with serving("--dsn", database) as (url, process), httpx.Client(base_url=url) as http:
         assert http.get("/healthz").json()["status"] == "up"
+        assert "Why not these ids?" in http.get("/").text
         ready = http.get("/readyz").json()
         assert sorted(ready["backends"]) == ["embedder", "graph", "ledger", "store"]
         assert ready["backends"]["store"]["details"]["migration"] > 0

@@ -21,12 +21,14 @@ __all__ = [
     "STOP_WORDS",
     "TRIGRAM_THRESHOLD",
     "index_terms",
+    "index_terms_and_words",
     "is_identifier_like",
     "is_unsegmented",
     "key_terms",
     "plain_terms",
     "query_key_words",
     "similarity",
+    "terms_of_word",
     "trigrams",
     "words",
 ]
@@ -92,7 +94,8 @@ def _each_word(text: str) -> Iterable[str]:
     return (match.group() for match in _RUN.finditer(folded))
 
 
-def _terms_of_word(word: str) -> tuple[str, ...]:
+def terms_of_word(word: str) -> tuple[str, ...]:
+    """The index terms of one of ``words``: none of a stop word, several of an unsegmented run."""
     if not word.isascii() and is_unsegmented(word):
         return tuple(word[i : i + 2] for i in range(min(len(word) - 1, MAX_INDEX_TERMS))) or (word,)
     # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
@@ -108,9 +111,23 @@ def _terms_of_short_word(word: str) -> tuple[str, ...]:
 
 def index_terms(text: str) -> list[str]:
     """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
+    return _terms_of_words(_each_word(text))
+
+
+def index_terms_and_words(text: str) -> tuple[list[str], frozenset[str]]:
+    """``index_terms`` and the distinct words that they were made of, stop words among them."""
+    found = _each_word(text)
+    if isinstance(found, list):
+        return _terms_of_words(found), frozenset(found)
+    read: set[str] = set()
+    terms = _terms_of_words(word for word in found if read.add(word) is None)  # type: ignore[func-returns-value]
+    return terms, frozenset(read)
+
+
+def _terms_of_words(found: Iterable[str]) -> list[str]:
     terms: list[str] = []
-    for word in _each_word(text):
-        terms.extend(_terms_of_word(word))
+    for word in found:
+        terms.extend(terms_of_word(word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms
@@ -124,7 +141,7 @@ def plain_terms(text: str) -> list[str]:
     terms: list[str] = []
     for word in _each_word(text):
         if is_unsegmented(word):
-            terms.extend(_terms_of_word(word))
+            terms.extend(terms_of_word(word))
         else:
             terms.append(word)
         if len(terms) >= MAX_INDEX_TERMS:

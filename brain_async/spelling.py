@@ -1,18 +1,19 @@
 """Spelling: the words a corpus's vocabulary keeps, how far apart two words are, and keys under which near words meet.
 
-A word is looked up in a vocabulary without reading through it. Words at distance 1 share a key of ``deletion_keys`` (the
-neighbourhood of Mor and Fraenkel 1982). Of four segments of a word two insertions, deletions or substitutions leave two
-whole, at places that differ by no more than the edits allow: words at distance 2 share a pair of segments, or are at distance
-1 of a word that two letters of the query were exchanged for. So ``near_keys`` and ``far_keys`` miss nothing, and what else
-they bring up is told apart by ``edit_distance``.
+A word is looked up in a vocabulary without reading through it. Of three segments of a word one insertion, deletion or
+substitution leaves two whole, and of four two of them leave two, at places that differ by no more than the edits allow
+(partition as in PassJoin, Li et al. 2011): so near words share a pair of segments. An exchange of neighbours is undone first,
+wherever it may have been. Thus ``near_keys`` and ``far_keys`` miss nothing, and what else they bring up is told apart by
+``edit_distance``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, pairwise
 
-from brain_async.analysis import STOP_WORDS, is_unsegmented, words
+from brain_async.analysis import STOP_WORDS, index_terms_and_words, is_unsegmented, words
 from brain_async.model.object import Object
 from brain_async.text import entity_index_text, lexical_text
 
@@ -28,7 +29,6 @@ __all__ = [
     "is_spelling",
     "near_keys",
     "reachable",
-    "surface_words",
     "vocabulary_keys",
     "words_of",
 ]
@@ -43,8 +43,8 @@ MIN_RESPELT_CHARS = 4
 TWO_EDITS_CHARS = 9
 """Words of a query from this length on may be two edits away from what is meant; shorter ones, one."""
 
-_SEGMENTS = 4
-_MIN_SEGMENTED_CHARS = TWO_EDITS_CHARS - 2
+_MIN_LONG_CHARS = TWO_EDITS_CHARS - 2
+"""Words from this length on may be two edits away from a query's: they are kept in four segments, shorter ones in three."""
 
 _FRAGMENTS = frozenset(
     "aren couldn didn doesn don hadn hasn haven isn mightn mustn needn shan shouldn wasn weren won wouldn ain".split()  # noqa: SIM905
@@ -70,14 +70,11 @@ def is_spelling(word: str) -> bool:
     )
 
 
-def surface_words(text: str) -> frozenset[str]:
-    """The distinct ``analysis.words`` of ``text``: as they stand in it, with those that no vocabulary keeps."""
-    return frozenset(words(text))
-
-
 def words_of(obj: Object) -> frozenset[str]:
-    """The ``surface_words`` of what ``obj`` is found by: as a part in the lexical index, else in the graph."""
-    return surface_words(lexical_text(obj) if obj.is_part else entity_index_text(obj))
+    """The distinct words of what ``obj`` is found by, as a part in the lexical index, else in the graph; of all kinds."""
+    if obj.is_part:
+        return index_terms_and_words(lexical_text(obj))[1]
+    return frozenset(words(entity_index_text(obj)))
 
 
 def reachable(word: str) -> int:
@@ -107,56 +104,73 @@ def edit_distance(left: str, right: str, limit: int) -> int:
     return min(row[-1], limit + 1)
 
 
-def vocabulary_keys(word: str) -> frozenset[str]:
-    """What a word of the vocabulary is kept under."""
-    if len(word) < _MIN_SEGMENTED_CHARS:
-        return near_keys(word)
-    starts = _segment_starts(len(word))
-    segments = [word[start:end] for start, end in zip(starts, [*starts[1:], len(word)], strict=True)]
-    return near_keys(word).union(
-        _segment_key(len(word), first, second, segments[first], segments[second])
-        for first, second in combinations(range(_SEGMENTS), 2)
-    )
+def vocabulary_keys(word: str) -> list[str]:
+    """What a word of the vocabulary is kept under: the pairs of its segments, three pairs of a short word and six of a long."""
+    length = len(word)
+    bounds = _bounds(length)
+    segments = [word[start:end] for start, end in pairwise(bounds)]
+    return [
+        _key(length, first, second, segments[first], segments[second])
+        for first, second in combinations(range(len(segments)), 2)
+    ]
 
 
 def near_keys(word: str) -> frozenset[str]:
-    """One of these is among the ``vocabulary_keys`` of every word at distance 1: ``word``, and with each letter left out."""
-    return frozenset({word, *(word[:place] + word[place + 1 :] for place in range(len(word)))})
+    """One of these is among the ``vocabulary_keys`` of every word at distance 1."""
+    exchanged = (vocabulary_keys(each)[0] for each in _exchanged(word))
+    return frozenset(_keys_around(word, 1)).union(exchanged)
 
 
 def far_keys(word: str) -> frozenset[str]:
     """One of these is among the ``vocabulary_keys`` of every word at distance 2 of ``word``, of nine letters or more."""
-    return frozenset(_segment_keys_around(word)).union(*map(near_keys, _exchanged(word)))
+    return frozenset(_keys_around(word, 2)).union(*map(near_keys, _exchanged(word)))
 
 
 def _exchanged(word: str) -> Iterable[str]:
+    """``word`` with two neighbouring letters exchanged, for each two."""
     for place in range(len(word) - 1):
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]
 
 
-def _segment_starts(length: int) -> list[int]:
-    return [number * length // _SEGMENTS for number in range(_SEGMENTS)]
+def _bounds(length: int) -> list[int]:
+    """Where the segments of a word of ``length`` letters begin, and its end."""
+    count = 3 if length < _MIN_LONG_CHARS else 4
+    return [number * length // count for number in range(count + 1)]
 
 
-def _segment_key(length: int, first: int, second: int, one: str, other: str) -> str:
+def _key(length: int, first: int, second: int, one: str, other: str) -> str:
     return f"{length}.{first}{second}.{one}.{other}"
 
 
-def _segment_keys_around(word: str) -> Iterator[str]:
-    for length in range(len(word) - 2, len(word) + 3):
-        starts = _segment_starts(length)
-        ends = [*starts[1:], length]
-        longer = len(word) - length
+def _keys_around(word: str, edits: int) -> Iterator[str]:
+    """One of these is a key of every word that ``edits`` insertions, deletions or substitutions make ``word`` of."""
+    for length, first, second, start, end, next_start, next_end in _places(len(word), edits):
+        yield _key(length, first, second, word[start:end], word[next_start:next_end])
+
+
+@lru_cache(maxsize=2 * MAX_WORD_CHARS)
+def _places(letters: int, edits: int) -> Sequence[tuple[int, ...]]:
+    """(length of the word looked for, two of its segments, and where each begins and ends in a word of ``letters``)."""
+    places = []
+    for length in range(max(MIN_WORD_CHARS, letters - edits), letters + edits + 1):
+        bounds = _bounds(length)
+        longer = letters - length
         # How far before, between and behind the two segments the edits may have moved them.
         shifts = [
             (one, other)
-            for one in range(-2, 3)
-            for other in range(-2, 3)
-            if abs(one) + abs(other - one) + abs(longer - other) <= 2
+            for one in range(-edits, edits + 1)
+            for other in range(-edits, edits + 1)
+            if abs(one) + abs(other - one) + abs(longer - other) <= edits
         ]
-        for first, second in combinations(range(_SEGMENTS), 2):
+        for first, second in _pairs(len(bounds) - 1, edits):
             for one, other in shifts:
-                start, end = starts[first] + one, ends[first] + one
-                next_start, next_end = starts[second] + other, ends[second] + other
-                if start >= 0 and next_end <= len(word) and end <= next_start:
-                    yield _segment_key(length, first, second, word[start:end], word[next_start:next_end])
+                start, end = bounds[first] + one, bounds[first + 1] + one
+                next_start, next_end = bounds[second] + other, bounds[second + 1] + other
+                if start >= 0 and next_end <= letters and end <= next_start:
+                    places.append((length, first, second, start, end, next_start, next_end))
+    return places
+
+
+def _pairs(segments: int, edits: int) -> Iterable[tuple[int, int]]:
+    """Pairs of which ``edits`` in as many segments leave one whole."""
+    return ((0, 2), (1, 3)) if segments > edits + 2 else combinations(range(segments), 2)

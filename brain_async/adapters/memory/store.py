@@ -18,7 +18,7 @@ from brain_async.adapters.memory.rows import child_order, evidence_view, full_vi
 from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.adapters.memory.vocabulary import MemoryVocabulary
-from brain_async.analysis import index_terms, key_terms, query_key_words
+from brain_async.analysis import index_terms, index_terms_and_words, key_terms, query_key_words, terms_of_word
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.inverted_index import InvertedIndex
 from brain_async.model.admission import StoredState, admit
@@ -50,7 +50,8 @@ class _Terms(msgspec.Struct, frozen=True):
 def _terms_of(obj: Object) -> _Terms:
     if not obj.is_part:
         return _Terms(words_of(obj))
-    return _Terms(words_of(obj), index_terms(lexical_text(obj)), key_terms(obj.title, obj.content))
+    lexical, found = index_terms_and_words(lexical_text(obj))
+    return _Terms(found, lexical, key_terms(obj.title, obj.content))
 
 
 async def _analysed(objects: Sequence[Object]) -> list[_Terms]:
@@ -235,7 +236,7 @@ class MemoryStore:
         return near
 
     def _documents(self, groups: Sequence[Hashable], word: str) -> int:
-        return max(min(MAX_DOCUMENTS, self._lexical.frequency(groups, term)) for term in index_terms(word))
+        return max(min(MAX_DOCUMENTS, self._lexical.frequency(groups, term)) for term in terms_of_word(word))
 
     def _candidates(self, scope: Scope, filters: Filters, k: int, found: tuple[Slots, Scores]) -> list[Candidate]:
         slots, scores = found

@@ -14,7 +14,7 @@ import anyio.to_thread
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.rows import OBJECT_COLUMNS, object_from_row
 from brain_async.adapters.postgres.terms import encode_term
-from brain_async.analysis import STOP_WORDS, index_terms
+from brain_async.analysis import STOP_WORDS, terms_of_word
 from brain_async.model.scope import Scope
 from brain_async.ports.vocabulary import MAX_DOCUMENTS, VocabularyWord
 from brain_async.spelling import (
@@ -43,8 +43,6 @@ insert into brain_words
 select u.namespace_id, u.word, u.term,
     array(select brain_posting_key(u.namespace_id, k.key) from unnest(string_to_array(u.keys, ' ')) k(key))
 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) u(namespace_id, word, term, keys)
-where not exists (
-    select from brain_words w where w.namespace_id = u.namespace_id and w.word = u.word and w.term = u.term)
 order by u.namespace_id, u.word collate "C", u.term collate "C"
 on conflict do nothing
 """
@@ -106,7 +104,7 @@ class NewWords:
             (namespace_id, word, encode_term(term) if part else "", " ".join(vocabulary_keys(word)) if part else "")
             for (namespace_id, part), words in self.kept().items()
             for word in words
-            for term in index_terms(word)
+            for term in terms_of_word(word)
         ]
 
 
@@ -170,7 +168,7 @@ class PostgresVocabulary:
         asked = [word for word in words if word not in held and not is_common(word)]
         if not asked:
             return {}
-        counted = await self._count(scope, [(word, encode_term(index_terms(word)[0])) for word in asked], 1)
+        counted = await self._count(scope, [(word, encode_term(terms_of_word(word)[0])) for word in asked], 1)
         unknown = [
             word for word, (documents, entity) in zip(asked, counted, strict=True) if not documents and not entity
         ]

@@ -20,7 +20,7 @@ from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
 from brain_async.adapters.postgres.vectors import storable_embedding
 from brain_async.adapters.postgres.vocabulary import NewWords, PostgresVocabulary
-from brain_async.analysis import key_terms
+from brain_async.analysis import index_terms_and_words, key_terms
 from brain_async.errors import (
     BackendError,
     BrainError,
@@ -32,7 +32,7 @@ from brain_async.errors import (
 from brain_async.model.admission import StoredState, admit
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
-from brain_async.spelling import surface_words, words_of
+from brain_async.spelling import words_of
 from brain_async.text import UNSTORABLE
 
 __all__ = ["PUT_SQL", "PreparedBatch", "analyse", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
@@ -215,9 +215,9 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
     analysed = []
     for row in rows:
         if row.parent_id is not None:
-            words = encoded_terms((row.title, row.summary, row.content))
+            found, surfaces = index_terms_and_words(f"{row.title} {row.summary} {row.content}")
+            words = encoded_terms(found)
             terms = " ".join(key_terms(row.title, row.content))
-            surfaces = surface_words(f"{row.title} {row.summary} {row.content}")
             row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms, words=surfaces)
         analysed.append(row)
     return analysed

@@ -117,7 +117,8 @@ def vocabulary_keys(word: str) -> list[str]:
 
 def near_keys(word: str) -> frozenset[str]:
     """One of these is among the ``vocabulary_keys`` of every word at distance 1."""
-    exchanged = (vocabulary_keys(each)[0] for each in _exchanged(word))
+    bounds = _bounds(len(word))
+    exchanged = (_key(len(word), 0, 1, each[: bounds[1]], each[bounds[1] : bounds[2]]) for each in _exchanged(word))
     return frozenset(_keys_around(word, 1)).union(exchanged)
 
 
@@ -132,7 +133,8 @@ def _exchanged(word: str) -> Iterable[str]:
         yield word[:place] + word[place + 1] + word[place] + word[place + 2 :]
 
 
-def _bounds(length: int) -> list[int]:
+@lru_cache(maxsize=2 * MAX_WORD_CHARS)
+def _bounds(length: int) -> Sequence[int]:
     """Where the segments of a word of ``length`` letters begin, and its end."""
     count = 3 if length < _MIN_LONG_CHARS else 4
     return [number * length // count for number in range(count + 1)]

@@ -15,6 +15,8 @@ __all__ = ["MemoryVocabulary"]
 _TRIGRAMS_PER_EDIT = 4
 """An exchange of two letters touches four trigrams, every other edit at most three."""
 
+_NONE = array("i")
+
 
 class _Words:
     """The words of one group, numbered; none is ever taken out."""
@@ -35,14 +37,11 @@ class _Words:
 
     def near(self, word: str, distance: int) -> Iterable[str]:
         wanted = trigrams(word)
-        postings = [self.by_trigram[trigram] for trigram in wanted if trigram in self.by_trigram]
-        if not postings:
-            return []
-        shared = np.bincount(
-            np.concatenate([np.frombuffer(posting, np.intc) for posting in postings]), minlength=len(self.words)
-        )
+        shared = np.zeros(len(self.words), np.intc)
+        for trigram in wanted:
+            shared[np.frombuffer(self.by_trigram.get(trigram, _NONE), np.intc)] += 1  # each word once in a posting
         close = np.abs(np.frombuffer(self.lengths, np.intc) - len(word)) <= distance
-        numbers = np.flatnonzero(close & (shared >= max(1, len(wanted) - _TRIGRAMS_PER_EDIT * distance)))
+        numbers = np.flatnonzero(close & (shared >= len(wanted) - _TRIGRAMS_PER_EDIT * distance))
         candidates = (self.words[number] for number in numbers.tolist())
         return [each for each in candidates if edit_distance(word, each, distance) <= distance]
 

@@ -53,7 +53,7 @@ select {OBJECT_COLUMNS}, o.content from brain_objects o where o.id > $1 and o.de
 
 COUNT_SQL = "select * from brain_count_words($1, $2::text[], $3::text[], $4)"
 
-NEAR_SQL = "select * from brain_near_words($1, $2::text[])"
+NEAR_SQL = "select * from brain_near_words($1, $2::text[], $3::text[], $4::text[])"
 
 # No pending list: what waits in it is read through by every search.
 _CREATE_INDEX = "create index if not exists brain_words_keys on brain_words using gin (keys) with (fastupdate = off)"
@@ -168,14 +168,10 @@ class PostgresVocabulary:
         asked = [word for word in words if word not in held and not is_common(word)]
         if not asked:
             return {}
-        counted = await self._count(scope, [(word, encode_term(terms_of_word(word)[0])) for word in asked], 1)
-        unknown = [
-            word for word, (documents, entity) in zip(asked, counted, strict=True) if not documents and not entity
-        ]
-        held.update(set(asked).difference(unknown))
-        near = await self._within(scope, {word: near_keys(word) for word in unknown}, 1)
+        near = await self._within(scope, {word: near_keys(word) for word in asked}, 1)
+        held.update(set(asked).difference(near))
         further = {word: far_keys(word) for word, found in near.items() if not found and len(word) >= TWO_EDITS_CHARS}
-        return near | await self._within(scope, further, 2)
+        return near | await self._within(scope, further, 2) if further else near
 
     def _held_in(self, scope: Scope) -> set[str]:
         """The words that the scope is known to hold, to be added to."""
@@ -187,26 +183,31 @@ class PostgresVocabulary:
     async def _within(
         self, scope: Scope, keys: Mapping[str, Iterable[str]], distance: int
     ) -> dict[str, list[VocabularyWord]]:
-        """For each word the words of live parts within ``distance``, of those that share one of its ``keys``."""
-        if not keys:
-            return {}
+        """For each word that is not held the words of live parts within ``distance``, of those that share a key with it."""
+        asked = list(keys)
+        terms = [encode_term(terms_of_word(word)[0]) for word in asked]
         async with self._connections.session() as connection:
-            rows = await connection.fetch(NEAR_SQL, scope.namespace_id, list(set(chain.from_iterable(keys.values()))))
-        pairs = sorted((row["word"], row["term"]) for row in rows)
-        near = {word: [pair for pair in pairs if edit_distance(word, pair[0], distance) <= distance] for word in keys}
+            rows = await connection.fetch(
+                NEAR_SQL, scope.namespace_id, asked, terms, list(map(" ".join, keys.values()))
+            )
+        unknown = [asked[number - 1] for number in sorted(row["number"] for row in rows if row["number"] is not None)]
+        pairs = sorted((row["word"], row["term"]) for row in rows if row["number"] is None)
+        near = {
+            word: [pair for pair in pairs if edit_distance(word, pair[0], distance) <= distance] for word in unknown
+        }
         wanted = sorted(set(chain.from_iterable(near.values())))
-        counted = await self._count(scope, wanted, MAX_DOCUMENTS) if wanted else []
+        counted = await self._count(scope, wanted) if wanted else []
         documents: dict[str, int] = {}
-        for (word, _), (count, _) in zip(wanted, counted, strict=True):
+        for (word, _), count in zip(wanted, counted, strict=True):
             documents[word] = max(count, documents.get(word, 0))
         return {
             word: [VocabularyWord(each, documents[each]) for each in dict(found) if documents[each]]
             for word, found in near.items()
         }
 
-    async def _count(self, scope: Scope, words: Sequence[tuple[str, str]], most: int) -> list[tuple[int, bool]]:
-        """Of each (word, term): in how many live parts, at most ``most``; whether it is a word of a first-class object."""
+    async def _count(self, scope: Scope, words: Sequence[tuple[str, str]]) -> list[int]:
+        """In how many live parts the term of each (word, term) stands, counted up to ``MAX_DOCUMENTS``."""
         surfaces, terms = zip(*words, strict=True)
         async with self._connections.session() as connection:
-            rows = await connection.fetch(COUNT_SQL, scope.namespace_id, surfaces, terms, most)
-        return [(row["documents"], row["entity"]) for row in sorted(rows, key=itemgetter("number"))]
+            rows = await connection.fetch(COUNT_SQL, scope.namespace_id, surfaces, terms, MAX_DOCUMENTS)
+        return [row["documents"] for row in sorted(rows, key=itemgetter("number"))]

@@ -45,8 +45,9 @@ begin
     end if;
 end $fn$;
 
-create function brain_near_words(_namespace uuid, _keys text[])
-returns table (word text, term text) language plpgsql stable
+-- The numbers of those of _words that nothing holds, and the words that share one of their keys (space-joined).
+create function brain_near_words(_namespace uuid, _words text[], _terms text[], _keys text[])
+returns table (number bigint, word text, term text) language plpgsql stable
 set plan_cache_mode = force_custom_plan
 set jit = off
 set enable_seqscan = off
@@ -54,9 +55,19 @@ as $fn$
 declare
     namespaces uuid[] := case when _namespace is not null then array[_namespace]
         else array(select distinct c.namespace_id from brain_part_counts c) end;
+    unknown bigint[] := array(
+        select c.number from brain_count_words(_namespace, _words, _terms, 1) c
+        where c.documents = 0 and not c.entity);
 begin
+    if unknown = '{}' then
+        return;
+    end if;
+    return query select u.number, null::text, null::text from unnest(unknown) u(number);
     return query
-        select distinct b.word, b.term from brain_words b
-        where b.keys && array(select brain_posting_key(n, k) from unnest(_keys) k cross join unnest(namespaces) n)
-            and b.namespace_id = any(namespaces);
+        select distinct null::bigint, b.word, b.term from brain_words b
+        where b.namespace_id = any(namespaces) and b.keys && array(
+            select brain_posting_key(n, k)
+            from unnest(_keys) with ordinality w(keys, number)
+            cross join unnest(string_to_array(w.keys, ' ')) k cross join unnest(namespaces) n
+            where w.number = any(unknown));
 end $fn$;

@@ -29,11 +29,11 @@ class Vocabulary(Protocol):
     async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
         """Of ``words`` those that the corpus does not hold, each with the words of the corpus that it may stand for.
 
-        ``words`` are distinct, in lower case, of 4 to 32 letters and nothing else. One is held, and absent from the answer, when a live part
-        has its term (``analysis.index_terms``), when it is common (``spelling.is_common``), or when a first-class object had
-        the very word in what ``text.entity_index_text`` makes of it, also if that is deleted by now. For each other word: the
-        words of parts whose term live parts hold, at distance 1 (``spelling.edit_distance``); where there is none, and the
-        word has nine letters or more, those at distance 2. In ascending order, each once. What another process deletes may
-        count as held for a minute.
+        ``words`` are distinct, in lower case, of 4 to 32 letters and nothing else. One is held, and absent from the answer,
+        when a live part has its term (``analysis.index_terms``), when it is common (``spelling.is_common``), or when a
+        first-class object had the very word in what ``text.entity_index_text`` makes of it, also if that is deleted by now.
+        For each other word: the words of parts whose term live parts hold, at distance 1 (``spelling.edit_distance``); where
+        there is none, and the word has nine letters or more, those at distance 2. In ascending order, each once. What another
+        process deletes may count as held for a minute.
         """
         ...

@@ -18,6 +18,7 @@ from typing import cast
 
 import anyio
 
+from brain_async.adapters.postgres.build_memory import build_memory
 from brain_async.adapters.postgres.errors import translated
 from brain_async.adapters.postgres.lexical_textsearch import TEXTSEARCH_INDEX, create_textsearch_index
 from brain_async.adapters.postgres.migrate import BackendName, choose_backend
@@ -114,8 +115,9 @@ update brain_lex_state set built_at = clock_timestamp(), dirty = pending, lease_
 class LexicalIndex:
     """The lexical index of one database, as one store sees it."""
 
-    def __init__(self, connections: Connections, *, maintenance_work_mem: str) -> None:
+    def __init__(self, connections: Connections, *, dimension: int, maintenance_work_mem: str | None) -> None:
         self._connections = connections
+        self._dimension = dimension
         self._maintenance_work_mem = maintenance_work_mem
         self._backend: BackendName | None = None
         self._repair: asyncio.Task[None] | None = None
@@ -239,8 +241,10 @@ class LexicalIndex:
         await connection.execute("update brain_lex_state set built_at = null")
 
     async def _build(self, connection: Connection, *, concurrently: bool) -> None:
-        memory = {"maintenance_work_mem": self._maintenance_work_mem}
         async with self._connections.begin(connection):
+            memory = {
+                "maintenance_work_mem": self._maintenance_work_mem or await build_memory(connection, self._dimension)
+            }
             backend = await self._read_backend(connection)
             table = await connection.fetchval(_TABLE, "brain_objects")
             postings = await connection.fetchval(_TABLE, "brain_postings")

@@ -137,6 +137,7 @@ async def _build(
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
+    await lexical.tidy()
     async with connections.session() as connection:
         await connection.execute("analyze brain_objects, brain_terms, brain_part_counts", timeout=UNBOUNDED)
         await connection.execute("select brain_compact_counts()")

@@ -1,0 +1,230 @@
+"""How do we compare? ``python benchmarks/bench_peers.py --data FOLDER... --json`` (``make bench-peers`` installs the peers)
+
+Each peer is a process in its own virtual environment, on one local Postgres (a database each), with the same documents and
+the same precomputed embeddings. They are measured in one run, in turns, round by round: ingest, latency and throughput at 1, 4,
+16 and 64 concurrent searches, full pages under filters, memory, and nDCG@10 on judged collections. A system is called by its
+peer and the variant of searching it, as ``langchain.depth50``: reciprocal ranks of 50 candidates a leg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from brain_async.adapters.embed import LocalEmbedder
+from brain_async.local import local_postgres
+from peers.collection import Collection
+from peers.compare import compare
+from peers.judged import Judged, judged, ndcg10
+from peers.process import PEERS, Worker, open_worker
+from peers.rounds import Round, full_share, summary, turns
+from peers.synthetic import LABELS, label_sizes, synthetic
+from report import Report, percentile
+
+DIMENSION = 256
+PAGE = 10
+QUERIES = 600
+FILTER_QUERIES = 100
+SEARCHES_PER_ROUND = {1: 60, 4: 80, 16: 160, 64: 192}
+_SETTINGS = {"shared_buffers": "1GB", "max_connections": "100"}
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
+@dataclass
+class Bench:
+    """The running peers, their systems, and the server they share."""
+
+    report: Report
+    dsn: str
+    folder: Path
+    workers: dict[str, Worker] = field(default_factory=dict)
+    systems: dict[str, tuple[Worker, str]] = field(default_factory=dict)
+
+    async def start(self, stack: AsyncExitStack, names: Sequence[str]) -> None:
+        """Start the peers and learn what variants they have."""
+        versions: dict[str, str] = {}
+        for name in names:
+            self.workers[name] = worker = await stack.enter_async_context(open_worker(name, self.folder))
+            hello = await worker.ask("hello")
+            self.systems |= {f"{name}.{variant}": (worker, variant) for variant in hello["variants"]}
+            versions |= {f"{name} {package}": version for package, version in hello["versions"].items()}
+        self.report.figures["versions"] = versions
+
+    @asynccontextmanager
+    async def opened(self, name: str, collection: Collection) -> AsyncIterator[None]:
+        """Every peer with an empty database of its own for ``collection``; the databases are dropped afterwards."""
+        folder = self.folder / name
+        await asyncio.to_thread(collection.save, folder)
+        for peer, worker in self.workers.items():
+            database = f"{peer}_{name}"
+            await self._admin(f'create database "{database}"')
+            await self._admin(f'alter database "{database}" set hnsw.ef_search = {PEERS[peer].ef_search}')
+            await worker.ask("open", folder=str(folder), dsn=self.dsn_of(database))
+        yield
+        for peer, worker in self.workers.items():
+            await worker.ask("close")
+            await self._admin(f'drop database "{peer}_{name}" with (force)')
+
+    def dsn_of(self, database: str) -> str:
+        """The connection URL of ``database``."""
+        return self.dsn.replace("@/postgres?", f"@/{database}?", 1)
+
+    async def _admin(self, statement: str, database: str = "postgres") -> Any:
+        connection = await asyncpg.connect(self.dsn_of(database))
+        try:
+            return await connection.fetchval(statement)
+        finally:
+            await connection.close()
+
+    async def ingest(self, name: str) -> dict[str, float]:
+        """Seconds each system's peer took to store the opened collection and build its indexes, one after another."""
+        seconds: dict[str, float] = {}
+        for peer, worker in self.workers.items():
+            took = (await worker.ask("ingest"))["seconds"]
+            await self._admin("vacuum analyze", f"{peer}_{name}")
+            await self._admin("checkpoint")
+            seconds |= {
+                system: took.get(variant, took[""])
+                for system, (owner, variant) in self.systems.items()
+                if owner is worker
+            }
+            _say(f"{name}: {peer} ingested in {max(took.values()):.1f} s")
+        return seconds
+
+    async def run(
+        self, system: str, queries: Sequence[int], *, concurrency: int, label: str | None = None, pages: bool = False
+    ) -> dict[str, Any]:
+        """One turn of one system; see ``peers.worker``."""
+        worker, variant = self.systems[system]
+        return await worker.ask(
+            *("run",),
+            variant=variant,
+            queries=list(queries),
+            concurrency=concurrency,
+            k=PAGE,
+            label=label,
+            pages=pages,
+        )
+
+    async def disk_mb(self, name: str) -> dict[str, float]:
+        """Size of each peer's database in MB of 10^6 bytes."""
+        sizes = {}
+        for peer in self.workers:
+            size = await self._admin("select pg_database_size(current_database())", f"{peer}_{name}")
+            sizes[peer] = round(size / 1e6, 1)
+        return sizes
+
+
+async def speed(
+    bench: Bench, documents: int, rounds: int
+) -> tuple[dict[str, float], dict[int, dict[str, list[Round]]]]:
+    """Ingest, memory, searches and filters on the synthetic documents; returns seconds of ingest and all rounds."""
+    collection = synthetic(documents, QUERIES, dimension=DIMENSION, k=PAGE)
+    figures = bench.report.figures
+    async with bench.opened("synthetic", collection):
+        before = {peer: worker.resident_mb() for peer, worker in bench.workers.items()}
+        seconds = await bench.ingest("synthetic")
+        figures["ingest"] = {
+            system: {"documents_per_s": round(documents / took, 1), "seconds": round(took, 1)}
+            for system, took in seconds.items()
+        }
+        found: dict[int, dict[str, list[Round]]] = {}
+        for concurrency, count in SEARCHES_PER_ROUND.items():
+            found[concurrency] = {system: [] for system in bench.systems}
+            for number in range(rounds + 1):
+                queries = [(number * count + place) % QUERIES for place in range(count)]
+                for system in turns(list(bench.systems), number):
+                    answer = await bench.run(system, queries, concurrency=concurrency)
+                    if number:  # the first round warms up
+                        found[concurrency][system].append(Round(answer["latencies"], answer["elapsed"]))
+            figures[f"search_c{concurrency}"] = {system: summary(done) for system, done in found[concurrency].items()}
+            _say(f"{concurrency} concurrent: done")
+        figures["filters"] = await filters(bench)
+        sizes = await bench.disk_mb("synthetic")
+        figures["memory"] = {
+            peer: {"opened_mb": before[peer], "after_mb": worker.resident_mb(), "database_mb": sizes[peer]}
+            for peer, worker in bench.workers.items()
+        }
+    return seconds, found
+
+
+async def filters(bench: Bench) -> dict[str, dict[str, Any]]:
+    """By label and system: share of full pages, mean rows, and p50; ``all`` is without a filter."""
+    measured: dict[str, dict[str, Any]] = {}
+    for label in (None, *LABELS):
+        measured[label or "all"] = shares = {}
+        for system in bench.systems:
+            answer = await bench.run(system, range(FILTER_QUERIES), concurrency=1, label=label)
+            p50 = round(percentile(answer["latencies"], 0.5), 2)
+            shares[system] = {**full_share(answer["rows"], PAGE), "p50_ms": p50}
+    _say("filters: done")
+    return measured
+
+
+async def quality(bench: Bench, one: Judged) -> dict[str, float]:
+    """nDCG@10 of every system on one judged collection."""
+    async with bench.opened(one.name, one.collection):
+        await bench.ingest(one.name)
+        measured = {}
+        for system in bench.systems:
+            answer = await bench.run(system, range(len(one.collection.queries)), concurrency=4, pages=True)
+            measured[system] = round(ndcg10(one.qrels, answer["pages"]), 4)
+    return measured
+
+
+async def run(arguments: argparse.Namespace, home: Path) -> Report:
+    """Start everything, measure, compare."""
+    report = Report(
+        benchmark="bench_peers",
+        parameters={
+            "documents": arguments.documents,
+            "rounds": arguments.rounds,
+            "dimension": DIMENSION,
+            "k": PAGE,
+            "labels": label_sizes(arguments.documents, PAGE),
+            **_SETTINGS,
+        },
+    )
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(local_postgres(home / "home", settings=_SETTINGS))
+        bench = Bench(report, server.dsn, home)
+        await bench.start(stack, arguments.peers)
+        seconds, rounds = await speed(bench, arguments.documents, arguments.rounds)
+        embedder = await LocalEmbedder.load()
+        ndcg: dict[str, Mapping[str, float]] = {}
+        for folder in arguments.data:
+            ndcg[folder.name] = await quality(bench, await judged(folder, embedder))
+        compare(report, arguments.subject, arguments.judged_subject, rounds, seconds, ndcg)
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="folders in the BEIR layout")
+    parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
+    parser.add_argument("--subject", default="ours.depth50", help="the system whose speed is compared")
+    parser.add_argument("--judged-subject", default="ours.default", help="the system whose answers are compared")
+    parser.add_argument("--json", action="store_true", help="print one JSON report")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="brain-peers-") as home:
+        report = asyncio.run(run(arguments, Path(home)))
+    report.print(as_json=arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Rounds in which every system takes its turn, and what is said of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from report import percentile
+
+__all__ = ["Round", "full_share", "ratio", "summary", "turns"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One system's turn in one round: seconds of each search, and of all of them by so many callers."""
+
+    latencies: Sequence[float]
+    elapsed: float
+
+    @property
+    def p50_ms(self) -> float:
+        """Median latency in milliseconds."""
+        return percentile(self.latencies, 0.5)
+
+    @property
+    def rate(self) -> float:
+        """Searches a second."""
+        return len(self.latencies) / self.elapsed
+
+
+def turns(systems: Sequence[str], number: int) -> list[str]:
+    """The order of round ``number``: each round starts one system later, so that nobody always follows the same load."""
+    start = number % len(systems) if systems else 0
+    return [*systems[start:], *systems[:start]]
+
+
+def summary(rounds: Sequence[Round]) -> dict[str, float]:
+    """p50 and p95 in milliseconds over all searches, and searches a second as the median over the rounds."""
+    latencies = [latency for one in rounds for latency in one.latencies]
+    return {
+        "p50_ms": round(percentile(latencies, 0.5), 2),
+        "p95_ms": round(percentile(latencies, 0.95), 2),
+        "searches_per_s": round(statistics.median(one.rate for one in rounds), 1),
+    }
+
+
+def ratio(measure: Callable[[Round], float], ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+    """Ours over theirs, round by round; the median over the rounds."""
+    return statistics.median(measure(our) / measure(their) for our, their in zip(ours, theirs, strict=True))
+
+
+def full_share(rows: Sequence[int], k: int) -> Mapping[str, float]:
+    """The share of pages with ``k`` rows, and the mean number of rows."""
+    return {
+        "full_pages": round(sum(count >= k for count in rows) / len(rows), 4),
+        "mean_rows": round(statistics.mean(rows), 2),
+    }

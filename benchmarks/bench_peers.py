@@ -14,15 +14,16 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import psutil
 
 from brain_async.adapters.embed import LocalEmbedder
-from brain_async.local import local_postgres
+from brain_async.local import LocalServer, local_postgres
 from peers.collection import Collection
 from peers.compare import compare
 from peers.judged import Judged, judged, ndcg10
@@ -48,7 +49,7 @@ class Bench:
     """The running peers, their systems, and the server they share."""
 
     report: Report
-    dsn: str
+    server: LocalServer
     folder: Path
     workers: dict[str, Worker] = field(default_factory=dict)
     systems: dict[str, tuple[Worker, str]] = field(default_factory=dict)
@@ -61,6 +62,11 @@ class Bench:
             hello = await worker.ask("hello")
             self.systems |= {f"{name}.{variant}": (worker, variant) for variant in hello["variants"]}
             versions |= {f"{name} {package}": version for package, version in hello["versions"].items()}
+        for name in ("vector", "pg_textsearch"):
+            versions[f"server {name}"] = await self._admin(
+                f"select default_version from pg_available_extensions where name = '{name}'"
+            )
+        versions["server postgresql"] = await self._admin("show server_version")
         self.report.figures["versions"] = versions
 
     @asynccontextmanager
@@ -80,7 +86,7 @@ class Bench:
 
     def dsn_of(self, database: str) -> str:
         """The connection URL of ``database``."""
-        return self.dsn.replace("@/postgres?", f"@/{database}?", 1)
+        return self.server.dsn.replace("@/postgres?", f"@/{database}?", 1)
 
     async def _admin(self, statement: str, database: str = "postgres") -> Any:
         connection = await asyncpg.connect(self.dsn_of(database))
@@ -119,6 +125,15 @@ class Bench:
             pages=pages,
         )
 
+    def server_cpu(self) -> float:
+        """CPU seconds that the server's processes have used so far, those that ended left out."""
+        total = 0.0
+        for process in psutil.Process(self.server.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                times = process.cpu_times()
+                total += times.user + times.system
+        return total
+
     async def disk_mb(self, name: str) -> dict[str, float]:
         """Size of each peer's database in MB of 10^6 bytes."""
         sizes = {}
@@ -135,7 +150,7 @@ async def speed(
     collection = synthetic(documents, QUERIES, dimension=DIMENSION, k=PAGE)
     figures = bench.report.figures
     async with bench.opened("synthetic", collection):
-        before = {peer: worker.resident_mb() for peer, worker in bench.workers.items()}
+        opened = {peer: worker.resident_mb() for peer, worker in bench.workers.items()}
         seconds = await bench.ingest("synthetic")
         figures["ingest"] = {
             system: {"documents_per_s": round(documents / took, 1), "seconds": round(took, 1)}
@@ -147,15 +162,18 @@ async def speed(
             for number in range(rounds + 1):
                 queries = [(number * count + place) % QUERIES for place in range(count)]
                 for system in turns(list(bench.systems), number):
+                    before = bench.server_cpu()
                     answer = await bench.run(system, queries, concurrency=concurrency)
                     if number:  # the first round warms up
-                        found[concurrency][system].append(Round(answer["latencies"], answer["elapsed"]))
+                        found[concurrency][system].append(
+                            Round(answer["latencies"], answer["elapsed"], answer["cpu"], bench.server_cpu() - before)
+                        )
             figures[f"search_c{concurrency}"] = {system: summary(done) for system, done in found[concurrency].items()}
             _say(f"{concurrency} concurrent: done")
         figures["filters"] = await filters(bench)
         sizes = await bench.disk_mb("synthetic")
         figures["memory"] = {
-            peer: {"opened_mb": before[peer], "after_mb": worker.resident_mb(), "database_mb": sizes[peer]}
+            peer: {"opened_mb": opened[peer], "after_mb": worker.resident_mb(), "database_mb": sizes[peer]}
             for peer, worker in bench.workers.items()
         }
     return seconds, found
@@ -200,7 +218,7 @@ async def run(arguments: argparse.Namespace, home: Path) -> Report:
     )
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(local_postgres(home / "home", settings=_SETTINGS))
-        bench = Bench(report, server.dsn, home)
+        bench = Bench(report, server, home)
         await bench.start(stack, arguments.peers)
         seconds, rounds = await speed(bench, arguments.documents, arguments.rounds)
         embedder = await LocalEmbedder.load()

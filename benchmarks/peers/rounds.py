@@ -13,10 +13,13 @@ __all__ = ["Round", "full_share", "ratio", "summary", "turns"]
 
 @dataclass(frozen=True)
 class Round:
-    """One system's turn in one round: seconds of each search, and of all of them by so many callers."""
+    """One system's turn in one round: seconds of each search, and of all of them by so many callers; CPU seconds of the peer's
+    process and of the server."""
 
     latencies: Sequence[float]
     elapsed: float
+    client_cpu: float = 0.0
+    server_cpu: float = 0.0
 
     @property
     def p50_ms(self) -> float:
@@ -36,12 +39,15 @@ def turns(systems: Sequence[str], number: int) -> list[str]:
 
 
 def summary(rounds: Sequence[Round]) -> dict[str, float]:
-    """p50 and p95 in milliseconds over all searches, and searches a second as the median over the rounds."""
+    """p50 and p95 in milliseconds over all searches, searches a second as the median over the rounds, and the CPU milliseconds
+    of a search in the peer's process and in the server, which other load on the machine changes least."""
     latencies = [latency for one in rounds for latency in one.latencies]
     return {
         "p50_ms": round(percentile(latencies, 0.5), 2),
         "p95_ms": round(percentile(latencies, 0.95), 2),
         "searches_per_s": round(statistics.median(one.rate for one in rounds), 1),
+        "client_cpu_ms": round(sum(one.client_cpu for one in rounds) / len(latencies) * 1e3, 2),
+        "server_cpu_ms": round(sum(one.server_cpu for one in rounds) / len(latencies) * 1e3, 2),
     }
 
 

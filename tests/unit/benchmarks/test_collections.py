@@ -81,6 +81,7 @@ async def test_a_run_times_every_search_and_keeps_the_order_asked() -> None:
     assert measured["rows"] == [3, 0, 10, 2]
     assert measured["pages"][3] == ["0", "1"]
     assert len(measured["latencies"]) == 4
+    assert measured["cpu"] >= 0
     assert 0 < max(measured["latencies"]) <= measured["elapsed"]
     assert sorted(peer.asked) == [("default", query, "1%") for query in (0, 2, 3, 12)]
     assert "pages" not in await answer(peer, {**request, "pages": False})

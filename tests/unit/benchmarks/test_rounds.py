@@ -22,10 +22,11 @@ def test_turns_of_nobody() -> None:
 
 
 def test_a_summary_is_over_all_searches_and_the_rate_over_rounds() -> None:
-    rounds = [Round([0.001, 0.002, 0.003], 0.01), Round([0.004, 0.005], 0.01), Round([0.1], 1.0)]
+    rounds = [Round([0.001, 0.002, 0.003], 0.01, 0.004, 0.02), Round([0.004, 0.005], 0.01, 0.002), Round([0.1], 1.0)]
     figures = summary(rounds)
     assert figures["p50_ms"] == 3.5
     assert figures["searches_per_s"] == 200.0  # of 300, 200 and 1
+    assert (figures["client_cpu_ms"], figures["server_cpu_ms"]) == (1.0, 3.33)
     assert figures["p95_ms"] == 76.25  # three quarters of the way from 5 to 100
 
 

@@ -28,7 +28,7 @@ from peers.collection import Collection
 from peers.compare import compare
 from peers.judged import Judged, judged, ndcg10
 from peers.process import PEERS, Worker, open_worker
-from peers.rounds import Round, full_share, summary, turns
+from peers.rounds import Ingest, Round, full_share, ingest_summary, summary, turns
 from peers.synthetic import LABELS, label_sizes, synthetic
 from report import Report, percentile
 
@@ -95,20 +95,22 @@ class Bench:
         finally:
             await connection.close()
 
-    async def ingest(self, name: str) -> dict[str, float]:
-        """Seconds each system's peer took to store the opened collection and build its indexes, one after another."""
-        seconds: dict[str, float] = {}
-        for peer, worker in self.workers.items():
-            took = (await worker.ask("ingest"))["seconds"]
+    async def ingest(self, name: str, number: int = 0) -> dict[str, Ingest]:
+        """What each system's peer took to store the opened collection and build its indexes, in turns."""
+        found: dict[str, Ingest] = {}
+        for peer in turns(list(self.workers), number):
+            worker, before = self.workers[peer], self.server_cpu()
+            answer = await worker.ask("ingest")
+            server_cpu, took = self.server_cpu() - before, answer["seconds"]
             await self._admin("vacuum analyze", f"{peer}_{name}")
             await self._admin("checkpoint")
-            seconds |= {
-                system: took.get(variant, took[""])
+            found |= {
+                system: Ingest(took.get(variant, took[""]), answer["cpu"], server_cpu)
                 for system, (owner, variant) in self.systems.items()
                 if owner is worker
             }
             _say(f"{name}: {peer} ingested in {max(took.values()):.1f} s")
-        return seconds
+        return found
 
     async def run(
         self, system: str, queries: Sequence[int], *, concurrency: int, label: str | None = None, pages: bool = False
@@ -144,39 +146,49 @@ class Bench:
 
 
 async def speed(
-    bench: Bench, documents: int, rounds: int
-) -> tuple[dict[str, float], dict[int, dict[str, list[Round]]]]:
-    """Ingest, memory, searches and filters on the synthetic documents; returns seconds of ingest and all rounds."""
+    bench: Bench, documents: int, rounds: int, ingest_rounds: int
+) -> tuple[dict[str, list[Ingest]], dict[int, dict[str, list[Round]]]]:
+    """Ingest, memory, searches and filters on the synthetic documents; returns all rounds of ingest and of searches."""
     collection = synthetic(documents, QUERIES, dimension=DIMENSION, k=PAGE)
     figures = bench.report.figures
-    async with bench.opened("synthetic", collection):
-        opened = {peer: worker.resident_mb() for peer, worker in bench.workers.items()}
-        seconds = await bench.ingest("synthetic")
-        figures["ingest"] = {
-            system: {"documents_per_s": round(documents / took, 1), "seconds": round(took, 1)}
-            for system, took in seconds.items()
-        }
-        found: dict[int, dict[str, list[Round]]] = {}
-        for concurrency, count in SEARCHES_PER_ROUND.items():
-            found[concurrency] = {system: [] for system in bench.systems}
-            for number in range(rounds + 1):
-                queries = [(number * count + place) % QUERIES for place in range(count)]
-                for system in turns(list(bench.systems), number):
-                    before = bench.server_cpu()
-                    answer = await bench.run(system, queries, concurrency=concurrency)
-                    if number:  # the first round warms up
-                        found[concurrency][system].append(
-                            Round(answer["latencies"], answer["elapsed"], answer["cpu"], bench.server_cpu() - before)
-                        )
-            figures[f"search_c{concurrency}"] = {system: summary(done) for system, done in found[concurrency].items()}
-            _say(f"{concurrency} concurrent: done")
-        figures["filters"] = await filters(bench)
-        sizes = await bench.disk_mb("synthetic")
-        figures["memory"] = {
-            peer: {"opened_mb": opened[peer], "after_mb": worker.resident_mb(), "database_mb": sizes[peer]}
-            for peer, worker in bench.workers.items()
-        }
-    return seconds, found
+    ingests: dict[str, list[Ingest]] = {}
+    for number in range(ingest_rounds - 1, -1, -1):
+        async with bench.opened("synthetic", collection):
+            opened = {peer: worker.resident_mb() for peer, worker in bench.workers.items()}
+            for system, took in (await bench.ingest("synthetic", number)).items():
+                ingests.setdefault(system, []).append(took)
+            if number:
+                continue  # the databases of the last round stay for the searches
+            figures["ingest"] = {system: ingest_summary(took, documents) for system, took in ingests.items()}
+            found = await searches(bench, rounds)
+            figures["filters"] = await filters(bench)
+            sizes = await bench.disk_mb("synthetic")
+            figures["memory"] = {
+                peer: {"opened_mb": opened[peer], "after_mb": worker.resident_mb(), "database_mb": sizes[peer]}
+                for peer, worker in bench.workers.items()
+            }
+    return ingests, found
+
+
+async def searches(bench: Bench, rounds: int) -> dict[int, dict[str, list[Round]]]:
+    """All rounds by concurrency and system; a first one warms up and is not kept."""
+    found: dict[int, dict[str, list[Round]]] = {}
+    for concurrency, count in SEARCHES_PER_ROUND.items():
+        found[concurrency] = {system: [] for system in bench.systems}
+        for number in range(rounds + 1):
+            queries = [(number * count + place) % QUERIES for place in range(count)]
+            for system in turns(list(bench.systems), number):
+                before = bench.server_cpu()
+                answer = await bench.run(system, queries, concurrency=concurrency)
+                server_cpu = bench.server_cpu() - before
+                if number:
+                    found[concurrency][system].append(
+                        Round(answer["latencies"], answer["elapsed"], answer["cpu"], server_cpu)
+                    )
+        summaries = {system: summary(done) for system, done in found[concurrency].items()}
+        bench.report.figures[f"search_c{concurrency}"] = summaries
+        _say(f"{concurrency} concurrent: done")
+    return found
 
 
 async def filters(bench: Bench) -> dict[str, dict[str, Any]]:
@@ -210,6 +222,7 @@ async def run(arguments: argparse.Namespace, home: Path) -> Report:
         parameters={
             "documents": arguments.documents,
             "rounds": arguments.rounds,
+            "ingest_rounds": arguments.ingest_rounds,
             "dimension": DIMENSION,
             "k": PAGE,
             "labels": label_sizes(arguments.documents, PAGE),
@@ -220,12 +233,12 @@ async def run(arguments: argparse.Namespace, home: Path) -> Report:
         server = await stack.enter_async_context(local_postgres(home / "home", settings=_SETTINGS))
         bench = Bench(report, server, home)
         await bench.start(stack, arguments.peers)
-        seconds, rounds = await speed(bench, arguments.documents, arguments.rounds)
+        ingests, rounds = await speed(bench, arguments.documents, arguments.rounds, arguments.ingest_rounds)
         embedder = await LocalEmbedder.load()
         ndcg: dict[str, Mapping[str, float]] = {}
         for folder in arguments.data:
             ndcg[folder.name] = await quality(bench, await judged(folder, embedder))
-        compare(report, arguments.subject, arguments.judged_subject, rounds, seconds, ndcg)
+        compare(report, arguments.subject, arguments.judged_subject, rounds, ingests, ndcg)
     return report
 
 
@@ -233,6 +246,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ingest-rounds", type=int, default=3)
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="folders in the BEIR layout")
     parser.add_argument("--peers", nargs="*", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--subject", default="ours.depth50", help="the system whose speed is compared")

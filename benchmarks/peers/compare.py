@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from peers.rounds import Round, ratio
+from peers.rounds import Ingest, Round, ratio
 from report import Check, Report
 
 __all__ = ["compare"]
@@ -18,7 +18,7 @@ _INGEST_AIM = 2.0
 _FLOOR = "floor"
 
 
-_p50, _rate = attrgetter("p50_ms"), attrgetter("rate")
+_p50, _rate, _seconds = attrgetter("p50_ms"), attrgetter("rate"), attrgetter("seconds")
 
 
 def _peer(system: str) -> str:
@@ -44,7 +44,7 @@ def compare(
     subject: str,
     judged_subject: str,
     rounds: Mapping[int, Mapping[str, Sequence[Round]]],
-    ingest_seconds: Mapping[str, float],
+    ingests: Mapping[str, Sequence[Ingest]],
     ndcg: Mapping[str, Mapping[str, float]],
 ) -> None:
     """Add ``ratios`` and ``ndcg10`` to the figures, and the checks.
@@ -55,18 +55,18 @@ def compare(
         subject: the system whose speed is compared, at the peers' candidate depth.
         judged_subject: the one whose answers are.
         rounds: by concurrency and system.
-        ingest_seconds: by system.
+        ingests: by system.
         ndcg: nDCG@10 by collection and system.
     """
     report.parameters |= {"subject": subject, "judged_subject": judged_subject}
     ratios = report.figures["ratios"] = {}
-    for name, system in _compared(list(ingest_seconds)).items():
+    for name, system in _compared(list(ingests)).items():
         p50 = {c: ratio(_p50, rounds[c][subject], rounds[c][system]) for c in (_ALONE, _FEW)}
         measured = {
             **{f"p50_c{concurrency}_vs_{name}": value for concurrency, value in p50.items()},
             f"p50_vs_{name}": max(p50.values()),
             f"throughput16_vs_{name}": ratio(_rate, rounds[_MANY][subject], rounds[_MANY][system]),
-            f"ingest_vs_{name}": ingest_seconds[system] / ingest_seconds[subject],
+            f"ingest_vs_{name}": ratio(_seconds, ingests[system], ingests[subject]),
         }
         ratios[name] = {check.partition("_vs_")[0]: round(value, 3) for check, value in measured.items()}
         if _peer(system) == _FLOOR:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from report import percentile
 
-__all__ = ["Round", "full_share", "ratio", "summary", "turns"]
+__all__ = ["Ingest", "Round", "full_share", "ingest_summary", "ratio", "summary", "turns"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,26 @@ class Round:
         return len(self.latencies) / self.elapsed
 
 
+@dataclass(frozen=True)
+class Ingest:
+    """One ingest: seconds until everything is indexed, and CPU seconds of the peer's process and of the server."""
+
+    seconds: float
+    client_cpu: float = 0.0
+    server_cpu: float = 0.0
+
+
+def ingest_summary(ingests: Sequence[Ingest], documents: int) -> dict[str, float]:
+    """Documents a second and the seconds as medians over the rounds, and the mean CPU seconds."""
+    seconds = statistics.median(one.seconds for one in ingests)
+    return {
+        "documents_per_s": round(documents / seconds, 1),
+        "seconds": round(seconds, 2),
+        "client_cpu_s": round(statistics.mean(one.client_cpu for one in ingests), 2),
+        "server_cpu_s": round(statistics.mean(one.server_cpu for one in ingests), 2),
+    }
+
+
 def turns(systems: Sequence[str], number: int) -> list[str]:
     """The order of round ``number``: each round starts one system later, so that nobody always follows the same load."""
     start = number % len(systems) if systems else 0
@@ -51,7 +74,7 @@ def summary(rounds: Sequence[Round]) -> dict[str, float]:
     }
 
 
-def ratio(measure: Callable[[Round], float], ours: Sequence[Round], theirs: Sequence[Round]) -> float:
+def ratio(measure: Callable[[_T], float], ours: Sequence[_T], theirs: Sequence[_T]) -> float:
     """Ours over theirs, round by round; the median over the rounds."""
     return statistics.median(measure(our) / measure(their) for our, their in zip(ours, theirs, strict=True))
 

@@ -94,7 +94,9 @@ async def answer(peer: Peer, request: Mapping[str, Any]) -> dict[str, Any]:
             await peer.open(Collection.load(Path(request["folder"])), request["dsn"])
             return {}
         case "ingest":
-            return {"seconds": dict(await peer.ingest())}
+            cpu = time.process_time()
+            seconds = dict(await peer.ingest())
+            return {"seconds": seconds, "cpu": time.process_time() - cpu}
         case "run":
             return await _run(peer, request)
         case "close":

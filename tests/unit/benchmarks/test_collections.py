@@ -69,7 +69,7 @@ async def test_a_worker_says_what_it_has_and_opens_what_it_is_given(tmp_path: Pa
     await answer(peer, {"op": "open", "folder": str(tmp_path), "dsn": "unused"})
     assert peer.opened is not None
     assert len(peer.opened.documents) == 3_000
-    assert await answer(peer, {"op": "ingest"}) == {"seconds": {"": 1.5}}
+    assert (await answer(peer, {"op": "ingest"}))["seconds"] == {"": 1.5}
     await answer(peer, {"op": "close"})
     assert peer.opened is None
 

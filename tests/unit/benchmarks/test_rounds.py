@@ -6,7 +6,7 @@ from operator import attrgetter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.rounds import Round, full_share, ratio, summary, turns
+from peers.rounds import Ingest, Round, full_share, ingest_summary, ratio, summary, turns
 
 
 @given(st.lists(st.text(max_size=3), min_size=1, max_size=8, unique=True), st.integers(0, 50))
@@ -35,6 +35,15 @@ def test_a_ratio_is_the_median_of_the_ratios_of_each_round() -> None:
     theirs = [Round([0.002], 2.0), Round([0.002], 4.0), Round([0.002], 4.0)]
     assert ratio(attrgetter("p50_ms"), ours, theirs) == 1.0
     assert ratio(attrgetter("rate"), ours, theirs) == 4.0
+
+
+def test_an_ingest_is_the_median_of_its_rounds() -> None:
+    assert ingest_summary([Ingest(2.0, 1.0, 3.0), Ingest(8.0, 2.0, 1.0), Ingest(4.0)], 1_000) == {
+        "documents_per_s": 250.0,
+        "seconds": 4.0,
+        "client_cpu_s": 1.0,
+        "server_cpu_s": 1.33,
+    }
 
 
 def test_a_page_is_full_with_k_rows() -> None:

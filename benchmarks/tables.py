@@ -80,6 +80,10 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _cell(value: Any) -> str:
     match value:
         case None:
@@ -94,11 +98,16 @@ def _cell(value: Any) -> str:
 
 
 def markdown(rows: Sequence[Row], head: Sequence[str] = ()) -> str:
-    """``rows`` as a table: a column for each key (named by ``head``) and for each value, in order of appearance."""
+    """``rows`` as a table: a column for each key (named by ``head``) and for each value, in order of appearance.
+
+    Columns that hold numbers are aligned to the right.
+    """
     depth = max(len(keys) for keys, _ in rows)
     columns = list(dict.fromkeys(column for _, values in rows for column in values))
     heads = [*head, *[""] * (depth - len(head))][:depth]
-    lines = [[*heads, *(column.replace("_", " ") for column in columns)], ["---"] * depth + ["---:"] * len(columns)]
+    numbers = {column for _, values in rows for column, value in values.items() if _is_number(value)}
+    rules = ["---:" if column in numbers else "---" for column in columns]
+    lines = [[*heads, *(column.replace("_", " ") for column in columns)], ["---"] * depth + rules]
     for keys, values in rows:
         lines.append([*keys, *[""] * (depth - len(keys)), *(_cell(values.get(column)) for column in columns)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -63,7 +63,7 @@ def test_rows_can_be_left_out() -> None:
 def test_a_mapping_of_values_is_a_row_each() -> None:
     assert rendered("table bench_x figures/versions") == [
         "|  | value |",
-        "| --- | ---: |",
+        "| --- | --- |",
         "| a | 1.0 |",
         "| b | 2.0 |",
     ]
@@ -75,6 +75,7 @@ def test_values_beside_mappings_are_a_row_of_their_own() -> None:
 
 
 def test_checks_say_whether_they_hold() -> None:
+    assert rendered("checks bench_x")[:2] == ["| check | measured | aim | holds |", "| --- | ---: | --- | --- |"]
     assert rendered("checks bench_x")[2:] == [
         "| `p50_vs_theirs` | 0.5 | <= 1 | yes |",
         "| `rate_vs_theirs` | 0.5 | >= 1 | no |",

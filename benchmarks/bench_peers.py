@@ -118,7 +118,7 @@ class Bench:
         """One turn of one system; see ``peers.worker``."""
         worker, variant = self.systems[system]
         return await worker.ask(
-            *("run",),
+            "run",
             variant=variant,
             queries=list(queries),
             concurrency=concurrency,

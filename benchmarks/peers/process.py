@@ -89,7 +89,10 @@ async def open_worker(name: str, logs: Path) -> AsyncIterator[Worker]:
     log = logs / f"{name}.log"
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(
-            *(str(spec.python), "-m", f"peers.{spec.package}.worker", *spec.arguments),
+            str(spec.python),
+            "-m",
+            f"peers.{spec.package}.worker",
+            *spec.arguments,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=errors,

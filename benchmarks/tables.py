@@ -55,11 +55,11 @@ def select(report: Any, path: str) -> Any:
 
 
 def rows_of(value: Mapping[str, Any], keys: tuple[str, ...] = ()) -> list[Row]:
-    """A row for each mapping that holds values, wherever it is; a lone mapping of values gives a row each, column ``value``."""
+    """A row for each mapping that holds values, wherever it is; values of the outermost give a row each, column ``value``."""
     values = {key: item for key, item in value.items() if not isinstance(item, Mapping)}
-    if not keys and values:
-        return [((key,), {"value": item}) for key, item in values.items()]
-    rows: list[Row] = [(keys, values)] if values else []
+    rows: list[Row] = []
+    if values:
+        rows = [(keys, values)] if keys else [((key,), {"value": item}) for key, item in values.items()]
     for key, item in value.items():
         if isinstance(item, Mapping):
             rows += rows_of(item, (*keys, key))

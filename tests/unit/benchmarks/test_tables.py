@@ -74,6 +74,14 @@ def test_values_beside_mappings_are_a_row_of_their_own() -> None:
     assert tables.rows_of(mixed) == [(("search",), {"ratio": 0.5}), (("search", "ours"), {"p50": 1})]
 
 
+def test_values_outside_and_inside_mappings_are_all_shown() -> None:
+    assert tables.rows_of({"rate": 3, "rss": [1, 2], "search": {"p50": 1}}) == [
+        (("rate",), {"value": 3}),
+        (("rss",), {"value": [1, 2]}),
+        (("search",), {"p50": 1}),
+    ]
+
+
 def test_checks_say_whether_they_hold() -> None:
     assert rendered("checks bench_x")[:2] == ["| check | measured | aim | holds |", "| --- | ---: | --- | --- |"]
     assert rendered("checks bench_x")[2:] == [

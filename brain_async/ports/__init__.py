@@ -14,6 +14,7 @@ from brain_async.ports.store import (
     PartSearcher,
     Vector,
 )
+from brain_async.ports.vocabulary import Vocabulary, VocabularyWord
 
 __all__ = [
     "EdgeLedger",
@@ -36,4 +37,6 @@ __all__ = [
     "Reranker",
     "ResultSetStore",
     "Vector",
+    "Vocabulary",
+    "VocabularyWord",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from statistics import fmean
 from unicodedata import east_asian_width
 from uuid import UUID
 
@@ -98,13 +99,11 @@ def _columns(near: Neighbourhood, drawn: Sequence[Edge]) -> tuple[Node, ...]:
         for edge in drawn
         if near.depths[edge.from_id] != near.depths[edge.to_id]
     )
-    columns: dict[int, list[RichObject]] = defaultdict(list)
-    for obj in near.objects:
-        columns[near.depths[obj.id]].append(obj)
+    columns = _ordered(near, drawn)
     rows = {obj.id: float(max(NODE_HEIGHT + _GAP_Y, _SLOT * farther[obj.id] + 10)) for obj in near.objects}
     tallest = max(sum(rows[obj.id] for obj in column) for column in columns.values())
     nodes = []
-    for depth, column in sorted(columns.items()):
+    for depth, column in columns.items():
         top = _MARGIN + (tallest - sum(rows[obj.id] for obj in column)) / 2
         for obj in column:
             nodes.append(
@@ -117,6 +116,26 @@ def _columns(near: Neighbourhood, drawn: Sequence[Edge]) -> tuple[Node, ...]:
             )
             top += rows[obj.id]
     return tuple(nodes)
+
+
+def _ordered(near: Neighbourhood, drawn: Sequence[Edge]) -> dict[int, list[RichObject]]:
+    """The objects by hop, each across from those of the hop before that it is linked to: fewer links cross."""
+    columns: dict[int, list[RichObject]] = defaultdict(list)
+    for obj in sorted(near.objects, key=lambda obj: near.depths[obj.id]):
+        columns[near.depths[obj.id]].append(obj)
+    before: dict[UUID, list[UUID]] = defaultdict(list)
+    for edge in drawn:
+        for one, other in ((edge.from_id, edge.to_id), (edge.to_id, edge.from_id)):
+            if near.depths[other] < near.depths[one]:
+                before[one].append(other)
+    heights: dict[UUID, float] = {}
+    for column in columns.values():
+        means = {
+            obj.id: fmean(heights[other] for other in before[obj.id] or heights) if heights else 0.5 for obj in column
+        }
+        column.sort(key=lambda obj: means[obj.id])
+        heights |= {obj.id: (index + 0.5) / len(column) for index, obj in enumerate(column)}
+    return columns
 
 
 def _ports(drawn: Sequence[Edge], places: dict[UUID, Node]) -> dict[tuple[UUID, EdgeKey], float]:

@@ -71,6 +71,10 @@ async def around(
                 else:
                     cut |= edge.key not in edges
         frontier = reached
+    for object_id in frontier:  # the outermost ones may be linked to each other
+        for edge in (await links.of(object_id))[:_MAX_LINKS]:
+            if edge.from_id in found and edge.to_id in found and len(edges) < 2 * _MAX_LINKS:
+                edges.setdefault(edge.key, edge)
     return Neighbourhood(
         objects=tuple(found.values()),
         depths=depths,

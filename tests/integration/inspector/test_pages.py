@@ -141,6 +141,7 @@ async def test_the_picture_has_every_link_once_and_every_label(inspected: Inspec
     assert sorted(re.findall(r'text-anchor="middle">\d+ ([^<]+)<', text)) == sorted(label for *_, label, _ in LINKS)
     near = await inspected.get(f"/object/{inspected.ids[0]}", hops=1)
     assert len(re.findall("data-node", near)) == 4
+    assert len(re.findall('class="edge"', near)) == 6  # with the one between two that are a hop away
     out = await inspected.get(f"/object/{inspected.ids[0]}", direction="out")
     assert str(inspected.ids[3]) not in out
     named = await inspected.get(f"/object/{inspected.ids[0]}", labels="Owned_By")

@@ -78,6 +78,13 @@ def test_links_within_a_column_and_crossing_ones_are_labelled() -> None:
     check(picture)
 
 
+def test_objects_stand_across_from_what_they_are_linked_to() -> None:
+    picture = layout(neighbourhood([0, 1, 1, 2, 2], [(0, 1, "a"), (0, 2, "a"), (1, 4, "a"), (3, 2, "a")]))
+    rows = {node.obj.id.int: node.y for node in picture.nodes}
+    assert rows[2] < rows[3]
+    assert rows[5] < rows[4]
+
+
 def test_a_path_runs_from_source_to_target() -> None:
     picture = layout(neighbourhood([0, 1], [(0, 1, "out"), (1, 0, "back")]))
     seed, other = picture.nodes

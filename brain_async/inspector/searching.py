@@ -37,7 +37,7 @@ async def searched(engine: Engine, given: Scope, form: Form, cursors: Cursors) -
         "page": reply,
         "lanes": timeline(reply.outcomes),
         # One scale for all bars of the page: a longer bar is a larger share.
-        "best": max((why.fused for hit in page.objects for why in hit.explain), default=0.0),
+        "best": max((max(why.fused, why.score) for hit in page.objects for why in hit.explain), default=0.0),
         "following": form.link(next=following) if 0 < len(following) <= _MAX_CURSOR else "",
     }
 

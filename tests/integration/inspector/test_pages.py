@@ -55,9 +55,11 @@ async def test_a_search_shows_its_channels_shares_and_reasons(inspected: Inspect
     assert "× decay 1.000" in text
     # The shares of the first candidate are what it was fused of.
     fused = float(re.search(r"fused ([\d.]+) ×", text)[1])  # type: ignore[index]
-    table = text[text.index('<table class="shares">') :].partition("</table>")[0]
+    table = text[text.index('<table class="shares">') :].partition("</tbody>")[0]
     shares = [float(share) for share in re.findall(r'figure">([\d.]+)</td><td>\s*<svg class="bar"', table)]
     assert sum(shares) == pytest.approx(fused, abs=0.002)
+    exact = await inspected.get("/", verb="find_exact", q="Note 0")
+    assert '<th scope="row">exact title</th>' in exact
 
 
 async def test_pages_follow_each_other_until_the_last(inspected: Inspected) -> None:

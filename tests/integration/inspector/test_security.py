@@ -24,7 +24,7 @@ LABEL = "<script>\"'>"
 TAGS = {
     "html", "head", "meta", "title", "link", "script", "body", "a", "header", "nav", "form", "button", "main", "p",
     "strong", "h1", "h2", "h3", "label", "input", "select", "option", "span", "ol", "ul", "li", "div", "table",
-    "thead", "tbody", "tr", "th", "td", "svg", "rect", "small", "blockquote", "cite", "mark", "dl", "dt", "dd",
+    "thead", "tfoot", "tbody", "tr", "th", "td", "svg", "rect", "small", "blockquote", "cite", "mark", "dl", "dt", "dd",
     "pre", "code", "section", "defs", "marker", "path", "text", "time",
 }
 # fmt: on

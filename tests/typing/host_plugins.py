@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from brain_async import SearchContext
-from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder
+from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder, SentenceTransformerEmbedder
 from brain_async.otel import OtelObserver
 from brain_async.ports.host import Observer, QueryEmbedder
 from brain_async.ports.paging import ResultSetStore
@@ -14,6 +14,10 @@ def local_embedder(embedder: LocalEmbedder) -> QueryEmbedder:
 
 
 def http_embedder(embedder: HttpEmbedder) -> QueryEmbedder:
+    return embedder
+
+
+def sentence_transformer_embedder(embedder: SentenceTransformerEmbedder) -> QueryEmbedder:
     return embedder
 
 

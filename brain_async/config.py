@@ -88,7 +88,10 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         channel_timeout: deadline of one channel, in seconds.
         embed_timeout: deadline of embedding a query, in seconds (within the vector channels' deadline).
         embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
-        rerank_timeout: deadline of reranking a page, in seconds.
+        rerank_timeout: deadline of reranking, in seconds.
+        rerank_depth: how many of the best objects a reranker is given, where the page is smaller; what it leaves behind
+            the page, ``continue_`` returns in its order. 0 is the page alone (``find_objects``: all that was found).
+        fail_on_reranker_error: raise instead of keeping the fused order.
         graph_timeout: deadline of one graph write, in seconds.
         graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
             ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
@@ -118,7 +121,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     channel_timeout: float = 5.0
     embed_timeout: float = 5.0
     embed_batch_timeout: float = 300.0
-    rerank_timeout: float = 30.0
+    rerank_timeout: float = 10.0
+    rerank_depth: int = 0
+    fail_on_reranker_error: bool = False
     graph_timeout: float = 30.0
     graph_writes: GraphWrites = "strict"
     require_namespace: bool = False

@@ -146,7 +146,8 @@ class Engine:
         """Find the parents whose parts answer the query, with evidence.
 
         All attached channels run concurrently, each under ``channel_timeout``; what was lost is named in ``degraded``.
-        Filters apply to the parts (and to entities in the graph channels). Replaces the active result set.
+        Filters apply to the parts (and to entities in the graph channels). A reranker orders the first ``rerank_depth`` of the
+        hits; where it fails, they keep the fused order. Replaces the active result set.
         Raises QueryRequiredError, InvalidFilterError, InvalidInputError (channels), ResultSetStoreRequiredError.
         """
         return await search.search(self._deps, scope, request, result_sets)

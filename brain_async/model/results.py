@@ -126,11 +126,15 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``."""
+    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``.
+
+    ``reranked`` is how many objects a reranker has ordered: 0 without one, and where it failed.
+    """
 
     fusion: str
     weights: Mapping[str, float]
     candidates: int
+    reranked: int = 0
     missing: tuple[Missing, ...] = ()
 
 
@@ -143,7 +147,7 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
         degrade_mode: what is left, in one word; ``degraded`` names every channel that failed.
-        outcomes: one per channel, in the order of their start.
+        outcomes: one per channel, in the order of their start, and then the reranker's (``rerank``), where there is one.
         mode: of an expand.
     """
 

@@ -22,6 +22,7 @@ from brain_async.testing import (
     ledger_checks,
     outbox_checks,
     paging_checks,
+    passage_checks,
     read_checks,
     search_checks,
     write_checks,
@@ -42,6 +43,7 @@ __all__ = [
     "LEDGER_CHECKS",
     "NODE_OUTBOX_CHECKS",
     "PAGING_CHECKS",
+    "PASSAGE_CHECKS",
     "RERANKER_CHECKS",
     "SEARCH_CHECKS",
     "STORE_CHECKS",
@@ -63,5 +65,6 @@ NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
 EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
 HEALTH_CHECKS = health_checks.CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
+PASSAGE_CHECKS = passage_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
 RERANKER_CHECKS = host_checks.RERANKER_CHECKS

@@ -12,13 +12,22 @@ import numpy as np
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, Vector
+from brain_async.ports.store import (
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    PassageReader,
+    Vector,
+)
 
 __all__ = [
     "BASE_TIME",
     "CheckedEdges",
     "CheckedGraph",
     "CheckedKindStore",
+    "CheckedPassages",
     "CheckedStore",
     "dimension_of",
     "direction",
@@ -40,6 +49,10 @@ class CheckedStore(ObjectReader, ObjectWriter, PartSearcher, Protocol):
 
     @property
     def dimension(self) -> int | None: ...
+
+
+class CheckedPassages(CheckedStore, PassageReader, Protocol):
+    """A store that also reads passages for rerankers."""
 
 
 class CheckedKindStore(KindReader, KindWriter, Protocol):

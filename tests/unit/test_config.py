@@ -27,6 +27,8 @@ DEFAULTS = {
     "fail_on_embedder_error": False,
     "fail_on_graph_error": False,
     "fail_on_lexical_error": True,
+    "fail_on_reranker_error": False,
+    "rerank_depth": 0,
     "require_namespace": False,
 }
 KNOBS = [name for name, value in DEFAULTS.items() if type(value) is int]

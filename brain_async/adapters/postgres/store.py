@@ -45,8 +45,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and HealthProbe over an
-    asyncpg pool.
+    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and
+    HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -194,6 +194,12 @@ class PostgresStore:
     async def scan(self, scope: Scope, *, first_class: bool, after: UUID | None, limit: int) -> Sequence[Object]:
         """As in the port."""
         return await reads.scan(self.connections, scope, first_class=first_class, after=after, limit=limit)
+
+    async def read_passages(
+        self, scope: Scope, object_ids: Sequence[UUID], *, content: bool, embedding: bool
+    ) -> Mapping[UUID, Object]:
+        """As in the port. Embeddings come in the half precision they are kept in."""
+        return await reads.read_passages(self.connections, scope, object_ids, content=content, embedding=embedding)
 
     async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
         """As in the port. Also refuses, per object, values that no row can hold (InvalidValueError)."""

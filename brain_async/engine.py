@@ -40,7 +40,7 @@ from brain_async.ops import (
 from brain_async.ops.arguments import checked, checked_seconds
 from brain_async.ops.deps import Capabilities, Deps
 from brain_async.ports.graph import GraphReader
-from brain_async.ports.host import Observer, Progress, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, Progress, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import ObjectReader
@@ -67,6 +67,7 @@ class Engine:
         ledger: EdgeLedger | None = None,
         embedder: QueryEmbedder | None = None,
         reranker: Reranker | None = None,
+        language_detector: LanguageDetector | None = None,
         observer: Observer | None = None,
         kinds: Sequence[KindSpec] = (),
         recipes: Sequence[ExpandRecipe] = (),
@@ -81,6 +82,7 @@ class Engine:
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
+            language_detector=language_detector,
             observer=observer,
             catalog=KindCatalog(kinds),
             recipes={},

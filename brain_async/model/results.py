@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.object import NIL_UUID, Object, Properties
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, Relation
 
@@ -106,6 +107,7 @@ class RichObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: str = ""
     content: str = ""
     content_type: str = ""
+    language: str = DEFAULT_LANGUAGE
     properties: Properties = msgspec.field(default_factory=dict)
     parent_id: UUID | None = None
     position: int | None = None
@@ -257,6 +259,7 @@ def rich_from_object(
         summary=obj.summary,
         content=obj.content if content else "",
         content_type=obj.content_type,
+        language=obj.language,
         properties=obj.properties,
         parent_id=obj.parent_id,
         position=obj.position,

@@ -32,7 +32,7 @@ from brain_async.ports.graph import (
     GraphWalker,
     GraphWriter,
 )
-from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
@@ -90,6 +90,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     ledger: EdgeLedger | None
     embedder: QueryEmbedder | None
     reranker: Reranker | None
+    language_detector: LanguageDetector | None
     observer: Observer | None
     catalog: KindCatalog
     recipes: dict[str, ExpandRecipe]

@@ -15,6 +15,7 @@ from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
 from brain_async.ports.store import Vector
 
 __all__ = [
+    "LanguageDetector",
     "Observer",
     "OperationEnd",
     "OperationStart",
@@ -27,6 +28,10 @@ __all__ = [
 
 Progress = Callable[[int, int], object]
 """Called after each batch of a write with (items done, items in all), failed ones included."""
+
+LanguageDetector = Callable[[str], str | None]
+"""Says what language a text is in, by name or ISO 639-1 code; None where it cannot tell. Called in a worker thread with the
+first 2,000 characters of an object's text, so it may be slow, but must bear several threads."""
 
 PassageField = Literal["content", "embedding"]
 """What a reranker wants read of the passages of a page."""

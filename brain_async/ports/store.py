@@ -150,9 +150,11 @@ class PartSearcher(Protocol):
     """
 
     async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
-        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``; scores > 0.
+        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``, of each part in its own language;
+        scores > 0.
 
-        A term that the query repeats counts as often as it is repeated. No operator has a meaning.
+        The query's terms are ``query_terms`` in all languages of the parts that the scope has ever held. A term that the
+        query repeats counts as often as it is repeated. No operator has a meaning.
         """
         ...
 

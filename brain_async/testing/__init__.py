@@ -19,6 +19,7 @@ from brain_async.testing import (
     host_checks,
     kind_checks,
     kv_checks,
+    language_checks,
     ledger_checks,
     outbox_checks,
     paging_checks,
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
-SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
+SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS + language_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 KV_CHECKS = kv_checks.CHECKS
 GRAPH_EDGE_CHECKS = graph_edge_checks.CHECKS

@@ -128,7 +128,13 @@ async def raises(error: type[_E], call: Awaitable[object]) -> _E:
 
 def _filled(scope: Scope, fields: dict[str, Any]) -> Object:
     moment = fields.get("updated_at") or BASE_TIME
-    defaults = {"id": uuid4(), "namespace_id": scope.namespace_id, "created_at": moment, "updated_at": moment}
+    defaults = {
+        "id": uuid4(),
+        "namespace_id": scope.namespace_id,
+        "language": "english",
+        "created_at": moment,
+        "updated_at": moment,
+    }
     embedding = fields.get("embedding")
     if isinstance(embedding, np.ndarray):
         fields = {**fields, "embedding": tuple(embedding.tolist())}

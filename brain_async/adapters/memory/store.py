@@ -25,9 +25,10 @@ from brain_async.adapters.memory.rows import (
 )
 from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
-from brain_async.analysis import index_terms, key_terms, query_key_words
+from brain_async.analysis import index_terms, key_terms, query_key_words, query_terms
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.inverted_index import InvertedIndex
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.admission import StoredState, admit
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
@@ -51,7 +52,9 @@ class _Terms(msgspec.Struct, frozen=True):
 
 
 def _terms_of(obj: Object) -> _Terms:
-    return _Terms(index_terms(f"{obj.title} {obj.summary} {obj.content}"), key_terms(obj.title, obj.content))
+    return _Terms(
+        index_terms(f"{obj.title} {obj.summary} {obj.content}", obj.language), key_terms(obj.title, obj.content)
+    )
 
 
 async def _analysed(objects: Sequence[Object]) -> dict[int, _Terms]:
@@ -92,6 +95,7 @@ class MemoryStore:
         self._kinds: dict[str, KindSpec] = {}
         self._columns = Columns()
         self._lexical = InvertedIndex()
+        self._languages: dict[Hashable, set[str]] = {}
         self._trigrams = TrigramIndex()
         self._vectors = VectorIndex()
         self._scan_order: list[UUID] = []
@@ -215,7 +219,9 @@ class MemoryStore:
     async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
         await checkpoint()
         groups = self._lexical.groups if scope.namespace_id is None else [scope.namespace_id]
-        return self._candidates(scope, filters, k, self._lexical.search(groups, index_terms(query)))
+        held = self._languages if scope.namespace_id is None else groups
+        languages = {language for group in held for language in self._languages.get(group, ())}
+        return self._candidates(scope, filters, k, self._lexical.search(groups, query_terms(query, languages)))
 
     async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
         await checkpoint()
@@ -308,6 +314,7 @@ class MemoryStore:
         parent = -1 if row.parent_id is None else self._slots.get(row.parent_id, -1)
         self._columns.add(slot, row, parent=parent, searchable=False)
         if terms is not None:
+            self._languages.setdefault(row.namespace_id, set()).add(row.language or DEFAULT_LANGUAGE)
             self._lexical.add(row.namespace_id, slot, terms.lexical)
             self._trigrams.add(row.namespace_id, slot, terms.keys)
         if embedding is not None:

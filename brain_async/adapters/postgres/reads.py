@@ -32,7 +32,8 @@ HYDRATE_SQL = f"""
 select true as whole, {OBJECT_COLUMNS}, '' as content
 from brain_objects o where o.id = any($2::uuid[]) and {_VISIBLE}
 union all
-select false, o.id, '', o.title, '', '', '{{}}', o.parent_id, o.position, '', null, null, null,
+select false, o.id, '', o.title, '', '', '{{}}', o.parent_id,
+    o.position, '', '', null, null, null,
     left(ltrim(o.content, E' \\t\\n\\r\\f\\v'), {_PART_CHARS})
 from brain_objects o where o.id = any($3::uuid[]) and {_VISIBLE}
 """

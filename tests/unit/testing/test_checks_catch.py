@@ -121,6 +121,13 @@ class LateFilterStore(MemoryStore):
         return [hit for hit in hits if hit.id in allowed]
 
 
+class MonolingualStore(MemoryStore):
+    """Takes everything for English."""
+
+    async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[object]:
+        return await super().put_objects(scope, [msgspec.structs.replace(obj, language="english") for obj in objects])
+
+
 class OpenStore(MemoryStore):
     """Reads passages whatever their namespace."""
 
@@ -140,6 +147,11 @@ class GreedyStore(MemoryStore):
 async def test_store_checks() -> None:
     assert "check_other_namespaces_are_never_seen" in await failures(SEARCH_CHECKS, LeakyStore)
     assert "check_selective_filters_still_fill_k" in await failures(SEARCH_CHECKS, LateFilterStore)
+    assert await failures(SEARCH_CHECKS, MonolingualStore) == {
+        "check_parts_are_analysed_in_their_language",
+        "check_languages_of_other_namespaces_do_not_matter",
+        "check_a_part_put_in_another_language_is_analysed_anew",
+    }
     assert await failures(PASSAGE_CHECKS, OpenStore) == {"check_read_passages_sees_what_the_scope_does"}
     assert await failures(STORE_CHECKS, GreedyStore) == {"check_put_refusals_leave_neighbours_stored"}
 

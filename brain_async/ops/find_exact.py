@@ -49,6 +49,7 @@ async def find_exact(
         query = span.asked(required_query(request.query))
         filters = corpus_filters(deps, request)
         limit = deps.page_size(request.limit)
+        depth = deps.rerank_depth(limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
         object_id = parse_id(query)
@@ -56,7 +57,7 @@ async def find_exact(
         if object_id is not None:
             fused = await _by_id(deps, scope, object_id, filters)
         else:
-            fused, outcomes = await _by_text(deps, scope, query, filters, parents=limit)
+            fused, outcomes = await _by_text(deps, scope, query, filters, parents=depth)
             await span.channels(outcomes)
             boost_exact_title(fused, query)
 
@@ -66,7 +67,7 @@ async def find_exact(
             deps.store,
             scope,
             promoted,
-            limit=deps.rerank_depth(limit),
+            limit=depth,
             explain=request.explain,
             entity_filters=filters if object_id is None else NO_FILTERS,
         )

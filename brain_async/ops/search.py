@@ -43,9 +43,10 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         filters = corpus_filters(deps, request)
         weights = channel_weights(deps, request.channels, query)
         limit = deps.page_size(request.limit)
+        depth = deps.rerank_depth(limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
-        results = await _run(deps, scope, query, filters, weights, parents=limit)
+        results = await _run(deps, scope, query, filters, weights, parents=depth)
         outcomes = [result.outcome for result in results.values()]
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
@@ -59,7 +60,6 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         ranked = decayed(fused, deps.now(), deps.config.decay_lambda)
         promoted = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
 
-        depth = deps.rerank_depth(limit)
         objects, promoted = await hydrate_promoted(
             deps.store, scope, promoted, limit=depth, explain=request.explain, entity_filters=filters
         )

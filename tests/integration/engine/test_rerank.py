@@ -98,6 +98,17 @@ async def test_a_depth_beyond_the_page_and_paging_through_all_of_it(engine_world
     assert all(len(obj.evidence) == 1 for obj in page.objects)
 
 
+async def test_a_large_document_does_not_hide_what_is_to_be_reranked(engine_world: World) -> None:
+    plain, reranker = engine_world.session(), Reranker(turned)
+    large = await plain.put(Object(kind="document", title="large"))
+    await plain.put_many([Object(kind="section", content="lemon lemon", parent_id=large.id) for _ in range(60)])
+    await put_lemons(plain, 5)
+    session = engine_world.session(reranker=reranker, config=EngineConfig(rerank_depth=6, candidate_k=10))
+    for verb in (session.search, session.find_exact):
+        await verb("lemon", limit=1)
+    assert reranker.asked == [("lemon", 6)] * 2
+
+
 async def test_what_the_reranker_drops_is_explained_and_does_not_come_back(engine_world: World) -> None:
     async def odd_ones(objects: Sequence[RichObject]) -> Sequence[RichObject]:
         return objects[::2]

@@ -12,6 +12,9 @@ help: ## list the targets
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+# Tests run on two to four processes, each with a database server of its own.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 # A stamp per extra: installing again only when the project file or the pins change.
 $(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) -e '.[$*]'
@@ -21,7 +24,7 @@ demo: $(VENV)/.installed-local,cli ## install what it needs and run the main job
 	$(BIN)/brain demo $(ARGS)
 
 test: $(VENV)/.installed-test ## install what they need and run the tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-slow: $(VENV)/.installed-test ## the tests marked slow
 	$(BIN)/python -m pytest -m slow $(ARGS)
@@ -35,7 +38,7 @@ check: $(VENV)/.installed-dev ## lint, types, import rules, unused code, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 fix: $(VENV)/.installed-dev ## format, and fix what can be fixed
 	$(BIN)/ruff format .

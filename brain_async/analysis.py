@@ -20,14 +20,18 @@ from brain_async.stop_words import STOP_WORDS_BY_LANGUAGE
 __all__ = [
     "MAX_INDEX_TERMS",
     "MAX_QUERY_KEY_WORDS",
+    "STOP_WORDS",
     "TRIGRAM_THRESHOLD",
     "index_terms",
+    "index_terms_and_words",
     "is_identifier_like",
+    "is_unsegmented",
     "key_terms",
     "plain_terms",
     "query_key_words",
     "query_terms",
     "similarity",
+    "terms_of_word",
     "trigrams",
     "words",
 ]
@@ -55,7 +59,7 @@ _RUN = re.compile(f"[{_UNSEGMENTED}]+|(?:[^\\W_{_UNSEGMENTED}]|[{_MARKS}])+")
 _UNSEGMENTED_START = re.compile(f"[{_UNSEGMENTED}]")
 
 # NLTK's English list, without what splitting at apostrophes leaves to the single letters at its end.
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
     its itself they them their theirs themselves what which who whom this that these those am is are was were be been
@@ -66,10 +70,16 @@ _STOP_WORDS = frozenset(
     shouldn wasn weren won wouldn s t d ll m o re ve y
     """.split()  # noqa: SIM905
 )
+"""English words that are no index terms, lower-case."""
 
 
 def _fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+
+
+def is_unsegmented(word: str) -> bool:
+    """Whether ``word`` begins with a letter of a script that is written without spaces."""
+    return _UNSEGMENTED_START.match(word) is not None
 
 
 def words(text: str) -> list[str]:
@@ -92,7 +102,7 @@ def _bigrams(run: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _short_word_terms(language: str) -> Callable[[str], tuple[str, ...]]:
     """What turns a short word of ``language`` into its terms; one that is not known is neither stemmed nor stopped."""
-    stop_words = _STOP_WORDS if language == "english" else STOP_WORDS_BY_LANGUAGE.get(language, frozenset())
+    stop_words = STOP_WORDS if language == "english" else STOP_WORDS_BY_LANGUAGE.get(language, frozenset())
     stem = stemmer_of(language)
 
     @lru_cache(maxsize=1 << 17 if language == DEFAULT_LANGUAGE else 1 << 15)
@@ -104,8 +114,13 @@ def _short_word_terms(language: str) -> Callable[[str], tuple[str, ...]]:
     return terms
 
 
+def terms_of_word(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
+    """The index terms of one of ``words``: none of a stop word, several of an unsegmented run."""
+    return _terms_of_word(word, _short_word_terms(language or DEFAULT_LANGUAGE))
+
+
 def _terms_of_word(word: str, of_short_word: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
-    if not word.isascii() and _UNSEGMENTED_START.match(word):
+    if not word.isascii() and is_unsegmented(word):
         return _bigrams(word)
     # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
     return of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
@@ -123,9 +138,23 @@ def index_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
 
     ``language`` is one of ``languages.LANGUAGES``; another is analysed as ``simple``, and "" as English.
     """
+    return _terms_of_words(_each_word(text), language)
+
+
+def index_terms_and_words(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[list[str], frozenset[str]]:
+    """``index_terms`` and the distinct words that they were made of, stop words among them."""
+    found = _each_word(text)
+    if isinstance(found, list):
+        return _terms_of_words(found, language), frozenset(found)
+    read: set[str] = set()
+    noted = (word for word in found if read.add(word) is None)  # type: ignore[func-returns-value]
+    return _terms_of_words(noted, language), frozenset(read)
+
+
+def _terms_of_words(found: Iterable[str], language: str) -> list[str]:
     of_short_word = _short_word_terms(language or DEFAULT_LANGUAGE)
     terms: list[str] = []
-    for word in _each_word(text):
+    for word in found:
         terms.extend(_terms_of_word(word, of_short_word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
@@ -150,7 +179,7 @@ def plain_terms(text: str) -> list[str]:
     """
     terms: list[str] = []
     for word in _each_word(text):
-        if _UNSEGMENTED_START.match(word):
+        if is_unsegmented(word):
             terms.extend(_bigrams(word))
         else:
             terms.append(word)
@@ -182,7 +211,7 @@ def is_identifier_like(query: str) -> bool:
 
 
 def _usable_key(term: str) -> bool:
-    return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in _STOP_WORDS
+    return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in STOP_WORDS
 
 
 def _distinct_keys(found: Iterable[str]) -> dict[str, None]:

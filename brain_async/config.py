@@ -93,6 +93,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         rerank_depth: how many of the best objects a reranker is given, where the page is smaller; what it leaves behind
             the page, ``continue_`` returns in its order. 0 is the page alone (``find_objects``: all that was found).
         fail_on_reranker_error: raise instead of keeping the fused order.
+        respell: search with the corpus's spelling of words that the corpus does not hold; see ``stages.respell``.
+        respell_timeout: deadline of looking them up, in seconds; after it the query stays as it is.
         graph_timeout: deadline of one graph write, in seconds.
         graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
             ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
@@ -126,6 +128,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     rerank_timeout: float = 10.0
     rerank_depth: int = 0
     fail_on_reranker_error: bool = False
+    respell: bool = True
+    respell_timeout: float = 1.0
     graph_timeout: float = 30.0
     graph_writes: GraphWrites = "strict"
     default_language: str = DEFAULT_LANGUAGE
@@ -143,6 +147,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             elif field.name.endswith("_timeout"):
                 if not _is_finite(value) or value <= 0:
                     raise _wrong(field.name, "a number of seconds above 0", value)
+            elif type(field.default) is bool and type(value) is not bool:
+                raise _wrong(field.name, "True or False", value)
             elif type(field.default) is float and not _is_finite(value):
                 raise _wrong(field.name, "a number", value)
         if self.fusion not in get_args(FusionMethod):

@@ -128,9 +128,14 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``.
+    """What ``explain=True`` adds to a page.
 
-    ``reranked`` is how many objects a reranker has ordered: 0 without one, and where it failed.
+    Attributes:
+        fusion, weights: how the channels' scores were put together.
+        candidates: how many the channels found in all.
+        reranked: how many objects a reranker has ordered: 0 without one, and where it failed.
+        missing: the answer for each id of ``explain_ids``.
+        query: what the channels were given instead of the query, where words of it were respelt.
     """
 
     fusion: str
@@ -138,6 +143,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     candidates: int
     reranked: int = 0
     missing: tuple[Missing, ...] = ()
+    query: str = ""
 
 
 class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -148,8 +154,10 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         result_set_id: give it to ``continue_`` for the next page; None when nothing was stored.
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
-        degrade_mode: what is left, in one word; ``degraded`` names every channel that failed.
-        outcomes: one per channel, in the order of their start, and then the reranker's (``rerank``), where there is one.
+        degrade_mode: what is left, in one word; ``degraded`` names every channel that failed, and ``respell`` if that did.
+        outcomes: one per channel, in the order of their start; one of ``respell`` before them if that failed, and the
+            reranker's (``rerank``) after them, where there is one.
+        respelled: (word of the query, word searched for instead), in the order of the query.
         mode: of an expand.
     """
 
@@ -160,18 +168,23 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     degrade_mode: DegradeMode = DegradeMode.NONE
     degraded: tuple[str, ...] = ()
     outcomes: tuple[ChannelOutcome, ...] = ()
+    respelled: tuple[tuple[str, str], ...] = ()
     mode: ExpandMode | None = None
     explanation: Explanation | None = None
 
 
 class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids of one search in rank order, and how far paging has come (``offset`` = ids already served)."""
+    """The ids of one search in rank order, and how far paging has come (``offset`` = ids already served).
+
+    ``respelled`` as in the search's page.
+    """
 
     id: UUID
     object_ids: tuple[UUID, ...] = ()
     relations: Mapping[UUID, Relation] = msgspec.field(default_factory=dict)
     offset: int = 0
     created_at: datetime | None = None
+    respelled: tuple[tuple[str, str], ...] = ()
 
 
 class LinkHit(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,7 @@
-"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page."""
+"""search: open questions over the corpus.
+
+request -> respell -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,9 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         depth = deps.rerank_depth(limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
-        results = await _run(deps, scope, query, filters, weights, parents=depth)
-        outcomes = [result.outcome for result in results.values()]
+        respelt, failed = await deps.respell(scope, query, request.respell)
+        results = await _run(deps, scope, respelt.query, filters, weights, parents=depth)
+        outcomes = failed + [result.outcome for result in results.values()]
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
 
@@ -63,7 +67,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         objects, promoted = await hydrate_promoted(
             deps.store, scope, promoted, limit=depth, explain=request.explain, entity_filters=filters
         )
-        best = await ordered(deps, span, scope, query, objects, limit=limit)
+        best = await ordered(deps, span, scope, respelt.query, objects, limit=limit)
         page = await store_page(
             result_sets,
             best.page,
@@ -72,6 +76,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
             outcomes=[*outcomes, *best.outcomes],
+            respelled=respelt.changes,
         )
         if request.explain:
             page = await explain(
@@ -87,6 +92,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
                 filters=filters,
                 candidate_k=deps.config.candidate_k,
                 reranked=best.reranked,
+                query=respelt.query if respelt.changes else "",
             )
         return span.page(page)
 

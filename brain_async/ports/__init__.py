@@ -23,6 +23,7 @@ from brain_async.ports.store import (
     PassageReader,
     Vector,
 )
+from brain_async.ports.vocabulary import Vocabulary, VocabularyWord
 
 __all__ = [
     "EdgeLedger",
@@ -47,4 +48,6 @@ __all__ = [
     "Reranker",
     "ResultSetStore",
     "Vector",
+    "Vocabulary",
+    "VocabularyWord",
 ]

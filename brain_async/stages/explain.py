@@ -30,11 +30,12 @@ async def explain(
     filters: Filters,
     candidate_k: int,
     reranked: int = 0,
+    query: str = "",
 ) -> SearchPage:
     """``page`` with its explanation: one reason for each id of ``asked`` that is neither on it nor evidence on it.
 
     ``dropped`` are the ids that the reranker left out, of ``reranked`` + ``dropped`` that it was given; ``promoted`` and
-    ``ranked`` what the stages made of all candidates.
+    ``ranked`` what the stages made of all candidates, ``query`` what the channels were given where that is not what was asked.
     """
     shown = {obj.id for obj in page.objects} | {part.part_id for obj in page.objects for part in obj.evidence}
     absent = [object_id for object_id in dict.fromkeys(asked) if object_id not in shown]
@@ -78,5 +79,6 @@ async def explain(
         candidates=len(ranked),
         reranked=reranked,
         missing=tuple(Missing(id=object_id, reason=reason(object_id)) for object_id in absent),
+        query=query,
     )
     return msgspec.structs.replace(page, explanation=explanation)

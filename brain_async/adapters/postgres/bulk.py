@@ -14,6 +14,7 @@ from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.migrate import create_vector_index
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connections
+from brain_async.adapters.postgres.vocabulary import PostgresVocabulary, create_words_index, drop_words_index
 from brain_async.adapters.postgres.writes import PreparedBatch, prepare, put_prepared
 from brain_async.errors import BrainError
 from brain_async.model.object import Object
@@ -48,6 +49,7 @@ async def bulk_load(
     connections: Connections,
     lexical: LexicalIndex,
     languages: NamespaceLanguages,
+    vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     *,
     dimension: int,
@@ -62,9 +64,10 @@ async def bulk_load(
         if deferred:
             await lexical.suspend(connection)
             await connection.execute("drop index if exists brain_objects_embedding")
+            await drop_words_index(connection)
     try:
         stored, refused = await _load(
-            connections, lexical if deferred else None, languages, batches, dimension, progress
+            connections, lexical if deferred else None, languages, vocabulary, batches, dimension, progress
         )
     finally:
         loaded = time.perf_counter()
@@ -86,6 +89,7 @@ async def _load(
     connections: Connections,
     suspended: LexicalIndex | None,
     languages: NamespaceLanguages,
+    vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     dimension: int,
     progress: Callable[[int], None] | None,
@@ -104,7 +108,7 @@ async def _load(
     try:
         while (batch := await upcoming) is not None:
             upcoming = asyncio.create_task(prepare_next())
-            results = await put_prepared(connections, languages, Scope(), batch, dimension)
+            results = await put_prepared(connections, languages, vocabulary, Scope(), batch, dimension)
             for obj, result in zip(batch.objects, results, strict=True):
                 if isinstance(result, BrainError):
                     refused.append((obj.id, result))
@@ -124,17 +128,20 @@ async def _load(
 
 
 async def _build(connections: Connections, lexical: LexicalIndex, dimension: int, maintenance_work_mem: str) -> None:
-    """Build the vector and the lexical index side by side, each on its own connection."""
+    """Build the vector and the lexical index side by side, each on its own connection, and the small ones."""
     await lexical.resume()
 
     async def vectors() -> None:
         async with connections.transaction(maintenance_work_mem=maintenance_work_mem) as connection:
             await create_vector_index(connection, dimension)
+            await create_words_index(connection)
 
     outcomes = await asyncio.gather(vectors(), lexical.build_suspended(), return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
     async with connections.session() as connection:
-        await connection.execute("analyze brain_objects, brain_terms, brain_part_counts", timeout=UNBOUNDED)
+        await connection.execute(
+            "analyze brain_objects, brain_terms, brain_words, brain_part_counts", timeout=UNBOUNDED
+        )
         await connection.execute("select brain_compact_counts()")

@@ -62,6 +62,13 @@ class NamespaceLanguages:
         for key, language in pairs:
             self._remember(key, self._known.get(key, frozenset()) | {language})
 
+    async def of(self, scope: Scope) -> LanguageSet:
+        """The languages of the scope, as of the last search there, or read now."""
+        key = scope.namespace_id or NIL_UUID
+        if key not in self._known:
+            self._remember(key, (await self._rows(key, None))[1])
+        return self._known[key] or _ENGLISH
+
     async def search(
         self, scope: Scope, build: Callable[[LanguageSet], tuple[str, list[Any]] | None]
     ) -> list[asyncpg.Record]:

@@ -18,6 +18,7 @@ from brain_async.adapters.postgres.lexical_portable import SCORED
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
+from brain_async.adapters.postgres.vocabulary import create_words_index
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
 
 __all__ = ["BackendName", "LexicalChoice", "choose_backend", "create_vector_index", "migrate"]
@@ -174,3 +175,4 @@ async def migrate(connections: Connections, dimension: int, wanted: LexicalChoic
         # Missing on the first migration, and after a bulk load that was cut short; one that is running builds it itself.
         if not await connection.fetchval("select brain_bulk_loading()"):
             await create_vector_index(connection, dimension)
+            await create_words_index(connection)

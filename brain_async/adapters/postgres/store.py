@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import anyio
@@ -25,7 +25,9 @@ from brain_async.adapters.postgres.probe import probe
 from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
+from brain_async.adapters.postgres.vocabulary import PostgresVocabulary
 from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.model.health import BackendHealth
@@ -33,11 +35,14 @@ from brain_async.model.kind import KindSpec
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import Hydration, Vector
+from brain_async.ports.vocabulary import VocabularyWord
 
 if TYPE_CHECKING:
     from brain_async.adapters.postgres.pool import Pool
 
 __all__ = ["PostgresStore", "open_postgres"]
+
+_T = TypeVar("_T")
 
 _MAX_K = 2**31 - 1_024
 _COMPACT_EVERY = 256
@@ -46,8 +51,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and
-    HealthProbe over an asyncpg pool.
+    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, Vocabulary,
+    KeepsNodeOutbox and HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -95,6 +100,7 @@ class PostgresStore:
         self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
         self._languages = NamespaceLanguages(self.connections)
         self._outbox = PostgresNodeOutbox(self.connections)
+        self._vocabulary = PostgresVocabulary(self.connections)
 
     @property
     def graph_outbox(self) -> PostgresNodeOutbox:
@@ -120,6 +126,7 @@ class PostgresStore:
         version of this library has migrated it.
         """
         await migrate(self.connections, self._dimension, self._lexical_choice)
+        await self._vocabulary.complete()
         with suppress(SearchIndexNotReadyError):
             await self._lexical.ensure_ready()
         await self._lexical.backend(refresh=True)
@@ -169,6 +176,7 @@ class PostgresStore:
             self.connections,
             self._lexical,
             self._languages,
+            self._vocabulary,
             batches,
             dimension=self._dimension,
             rebuild_indexes=rebuild_indexes,
@@ -209,7 +217,9 @@ class PostgresStore:
         if not objects:
             return []
         batch = await writes.prepare(objects, self._dimension)
-        results = await writes.put_prepared(self.connections, self._languages, scope, batch, self._dimension)
+        results = await writes.put_prepared(
+            self.connections, self._languages, self._vocabulary, scope, batch, self._dimension
+        )
         self._puts += 1
         if self._puts % _COMPACT_EVERY == 0:
             async with self.connections.session() as connection:
@@ -218,7 +228,7 @@ class PostgresStore:
 
     async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
         """As in the port."""
-        await writes.soft_delete(self.connections, scope, object_id, at)
+        await writes.soft_delete(self.connections, self._vocabulary, scope, object_id, at)
 
     async def list_kinds(self) -> Sequence[KindSpec]:
         """As in the port."""
@@ -232,11 +242,20 @@ class PostgresStore:
         """As in the port. A stale index is rebuilt first; SearchIndexNotReadyError while a bulk load is running."""
         if k <= 0:
             return []
+        return await self._when_ready(lambda: self._search_lexical(scope, query, filters, k))
+
+    async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
+        """As in the port. A stale lexical index is rebuilt first, as in ``search_lexical``."""
+        if scope.namespace_id is not None and not await self._languages.of(scope) <= {DEFAULT_LANGUAGE}:
+            return {}
+        return await self._when_ready(lambda: self._vocabulary.near_words(scope, words))
+
+    async def _when_ready(self, call: Callable[[], Awaitable[_T]]) -> _T:
         for _ in range(_REBUILDS):
             with suppress(SearchIndexNotReadyError):
-                return await self._search_lexical(scope, query, filters, k)
+                return await call()
             await self._lexical.ensure_ready()
-        return await self._search_lexical(scope, query, filters, k)
+        return await call()
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()

@@ -41,6 +41,18 @@ async def test_what_is_stored_is_escaped_and_nothing_is_foreign() -> None:
     assert hidden.status_code == unknown.status_code == 404
 
 
+async def test_what_was_respelt_is_said_and_marked() -> None:
+    namespace = uuid4()
+    engine = engine_in_memory()
+    one = await engine.put(Scope(namespace), Object(kind="thing", title="Grove"))
+    await engine.put(Scope(namespace), Object(kind="section", parent_id=one.key, content="A lemon tree"))
+    page = inspector(engine, scope=fixed_scope(namespace))
+    async with in_process(service(engine, scope=fixed_scope(namespace), page=page)) as http:
+        found = await http.get("/", params={"q": "lmeon"})
+    assert "searched “lemon” for “lmeon”" in found.text
+    assert "<mark>lemon</mark>" in found.text
+
+
 def _check(answer: httpx.Response) -> None:
     assert "<script" not in answer.text
     assert "&lt;script" in answer.text

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slow soak check fix bench bench-peers bench-quality clean
+.PHONY: help demo test test-slow soak check fix bench bench-peers bench-quality bench-embed clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ bench-peers: $(VENV)/.installed-bench $(PEERS:%=build/peers/%/.installed) ## our
 
 bench-quality: $(VENV)/.installed-bench ## nDCG on test collections in the BEIR layout: make bench-quality DATA="folder ..."
 	$(BIN)/python benchmarks/bench_quality.py $(DATA) $(ARGS)
+
+bench-embed: $(VENV)/.installed-bench,sentence-transformers ## what local embedders cost and are worth: DATA="folder ..." ARGS="--model folder"
+	$(BIN)/python benchmarks/bench_embedders.py $(DATA) $(ARGS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

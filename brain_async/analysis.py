@@ -1,19 +1,21 @@
 """Text analysis shared by every store: words to index terms, key terms, trigrams.
 
 It runs here rather than in the database, so that MemoryStore and both lexical backends of PostgresStore see the very same
-terms, whatever the server's version, locale or parser. English words are stemmed with Snowball (Porter2), as Postgres'
-``english`` configuration does; stop words are dropped; unsegmented scripts (CJK, Thai) become overlapping bigrams, so
-that any substring of two or more characters is found.
+terms, whatever the server's version, locale or parser. Words are stemmed with Snowball by the language of their text, as
+Postgres' text search configurations do; stop words are dropped; unsegmented scripts (CJK, Thai) become overlapping bigrams
+in every language, so that any substring of two or more characters is found.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-import snowballstemmer
+from brain_async.languages import DEFAULT_LANGUAGE, stemmer_of
+from brain_async.stop_words import STOP_WORDS_BY_LANGUAGE
 
 __all__ = [
     "MAX_INDEX_TERMS",
@@ -27,6 +29,7 @@ __all__ = [
     "key_terms",
     "plain_terms",
     "query_key_words",
+    "query_terms",
     "similarity",
     "terms_of_word",
     "trigrams",
@@ -69,8 +72,6 @@ STOP_WORDS = frozenset(
 )
 """English words that are no index terms, lower-case."""
 
-_stemmer = snowballstemmer.stemmer("english")
-
 
 def _fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
@@ -94,43 +95,81 @@ def _each_word(text: str) -> Iterable[str]:
     return (match.group() for match in _RUN.finditer(folded))
 
 
-def terms_of_word(word: str) -> tuple[str, ...]:
+def _bigrams(run: str) -> tuple[str, ...]:
+    return tuple(run[i : i + 2] for i in range(min(len(run) - 1, MAX_INDEX_TERMS))) or (run,)
+
+
+@lru_cache(maxsize=64)
+def _short_word_terms(language: str) -> Callable[[str], tuple[str, ...]]:
+    """What turns a short word of ``language`` into its terms; one that is not known is neither stemmed nor stopped."""
+    stop_words = STOP_WORDS if language == "english" else STOP_WORDS_BY_LANGUAGE.get(language, frozenset())
+    stem = stemmer_of(language)
+
+    @lru_cache(maxsize=1 << 17 if language == DEFAULT_LANGUAGE else 1 << 15)
+    def terms(word: str) -> tuple[str, ...]:
+        if word in stop_words:
+            return ()
+        return (stem(word),) if stem is not None and _has_stem(word, language) else (word,)
+
+    return terms
+
+
+def terms_of_word(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """The index terms of one of ``words``: none of a stop word, several of an unsegmented run."""
+    return _terms_of_word(word, _short_word_terms(language or DEFAULT_LANGUAGE))
+
+
+def _terms_of_word(word: str, of_short_word: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
     if not word.isascii() and is_unsegmented(word):
-        return tuple(word[i : i + 2] for i in range(min(len(word) - 1, MAX_INDEX_TERMS))) or (word,)
+        return _bigrams(word)
     # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
-    return _terms_of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
+    return of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
 
 
-@lru_cache(maxsize=1 << 17)
-def _terms_of_short_word(word: str) -> tuple[str, ...]:
-    if word in STOP_WORDS:
-        return ()
-    return (_stemmer.stemWord(word),) if word.isascii() and word.isalpha() else (word,)
+def _has_stem(word: str, language: str) -> bool:
+    if word.isascii():
+        return word.isalpha()
+    # An English suffix says nothing about a word with letters that English does not have.
+    return language != "english" and not any(map(str.isdigit, word))
 
 
-def index_terms(text: str) -> list[str]:
-    """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
-    return _terms_of_words(_each_word(text))
+def index_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """The terms a part is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``.
+
+    ``language`` is one of ``languages.LANGUAGES``; another is analysed as ``simple``, and "" as English.
+    """
+    return _terms_of_words(_each_word(text), language)
 
 
-def index_terms_and_words(text: str) -> tuple[list[str], frozenset[str]]:
+def index_terms_and_words(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[list[str], frozenset[str]]:
     """``index_terms`` and the distinct words that they were made of, stop words among them."""
     found = _each_word(text)
     if isinstance(found, list):
-        return _terms_of_words(found), frozenset(found)
+        return _terms_of_words(found, language), frozenset(found)
     read: set[str] = set()
-    terms = _terms_of_words(word for word in found if read.add(word) is None)  # type: ignore[func-returns-value]
-    return terms, frozenset(read)
+    noted = (word for word in found if read.add(word) is None)  # type: ignore[func-returns-value]
+    return _terms_of_words(noted, language), frozenset(read)
 
 
-def _terms_of_words(found: Iterable[str]) -> list[str]:
+def _terms_of_words(found: Iterable[str], language: str) -> list[str]:
+    of_short_word = _short_word_terms(language or DEFAULT_LANGUAGE)
     terms: list[str] = []
     for word in found:
-        terms.extend(terms_of_word(word))
+        terms.extend(_terms_of_word(word, of_short_word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms
+
+
+def query_terms(query: str, languages: Iterable[str]) -> list[str]:
+    """The terms that a query matches parts of any of ``languages`` by, in order of their first appearance, with repeats.
+
+    Those of each language together; a term counts as often as it does in the language where it does so most.
+    """
+    counts: Counter[str] = Counter()
+    for language in sorted(languages):
+        counts |= Counter(index_terms(query, language))
+    return list(counts.elements())
 
 
 def plain_terms(text: str) -> list[str]:
@@ -141,7 +180,7 @@ def plain_terms(text: str) -> list[str]:
     terms: list[str] = []
     for word in _each_word(text):
         if is_unsegmented(word):
-            terms.extend(terms_of_word(word))
+            terms.extend(_bigrams(word))
         else:
             terms.append(word)
         if len(terms) >= MAX_INDEX_TERMS:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.object import NIL_UUID, Object, Properties
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, Relation
 
@@ -106,6 +107,7 @@ class RichObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: str = ""
     content: str = ""
     content_type: str = ""
+    language: str = DEFAULT_LANGUAGE
     properties: Properties = msgspec.field(default_factory=dict)
     parent_id: UUID | None = None
     position: int | None = None
@@ -131,6 +133,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     Attributes:
         fusion, weights: how the channels' scores were put together.
         candidates: how many the channels found in all.
+        reranked: how many objects a reranker has ordered: 0 without one, and where it failed.
         missing: the answer for each id of ``explain_ids``.
         query: what the channels were given instead of the query, where words of it were respelt.
     """
@@ -138,6 +141,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     fusion: str
     weights: Mapping[str, float]
     candidates: int
+    reranked: int = 0
     missing: tuple[Missing, ...] = ()
     query: str = ""
 
@@ -151,7 +155,8 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
         degrade_mode: what is left, in one word; ``degraded`` names every channel that failed, and ``respell`` if that did.
-        outcomes: one per channel, in the order of their start; one of ``respell`` before them if that failed.
+        outcomes: one per channel, in the order of their start; one of ``respell`` before them if that failed, and the
+            reranker's (``rerank``) after them, where there is one.
         respelled: (word of the query, word searched for instead), in the order of the query.
         mode: of an expand.
     """
@@ -267,6 +272,7 @@ def rich_from_object(
         summary=obj.summary,
         content=obj.content if content else "",
         content_type=obj.content_type,
+        language=obj.language,
         properties=obj.properties,
         parent_id=obj.parent_id,
         position=obj.position,

@@ -23,7 +23,7 @@ from brain_async.errors import (
 )
 from brain_async.model.filters import Filters
 from brain_async.model.requests import ExpandRecipe, SearchRequest
-from brain_async.model.results import ChannelOutcome, OutcomeStatus, RichObject
+from brain_async.model.results import ChannelOutcome, OutcomeStatus
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_ids
@@ -36,14 +36,13 @@ from brain_async.ports.graph import (
     GraphWalker,
     GraphWriter,
 )
-from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
 from brain_async.ports.vocabulary import Vocabulary
 from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
-from brain_async.stages.rerank import rerank
 from brain_async.stages.respell import Respelt, respell
 from brain_async.stages.spread import spread
 
@@ -55,6 +54,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     writer: ObjectWriter | None
     searcher: PartSearcher | None
+    passages: PassageReader | None
     vocabulary: Vocabulary | None
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
@@ -75,6 +75,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             writer=store if isinstance(store, ObjectWriter) else None,
             searcher=store if isinstance(store, PartSearcher) else None,
+            passages=store if isinstance(store, PassageReader) else None,
             vocabulary=store if isinstance(store, Vocabulary) else None,
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,
@@ -98,6 +99,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     ledger: EdgeLedger | None
     embedder: QueryEmbedder | None
     reranker: Reranker | None
+    language_detector: LanguageDetector | None
     observer: Observer | None
     catalog: KindCatalog
     recipes: dict[str, ExpandRecipe]
@@ -123,6 +125,10 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         """The page size for a requested ``limit``. Raises InvalidInputError when it is no integer."""
         return self.config.page_size(checked(limit, int, "limit"))
 
+    def rerank_depth(self, limit: int) -> int:
+        """How many of the best objects to hydrate for a page of ``limit``."""
+        return limit if self.reranker is None else max(limit, self.config.rerank_depth)
+
     async def respell(self, scope: Scope, query: str, wanted: bool | None) -> tuple[Respelt, list[ChannelOutcome]]:
         """The respelling stage under its deadline; where it fails the query as it is, and an outcome that says so."""
         if self.can.vocabulary is None or not (
@@ -139,12 +145,6 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
             return Respelt(query), [
                 ChannelOutcome(channel="respell", status=status, seconds=seconds, detail=str(error))
             ]
-
-    async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
-        """The reranking stage under its deadline, if there is a reranker. Raises RerankerError, BackendTimeoutError."""
-        if self.reranker is None:
-            return tuple(objects)
-        return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))
 
     def freeze_catalog(self) -> None:
         """Freeze a catalog that holds kinds: answers given under it must stay true."""

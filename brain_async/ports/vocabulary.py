@@ -34,6 +34,7 @@ class Vocabulary(Protocol):
         first-class object had the very word in what ``text.entity_index_text`` makes of it, also if that is deleted by now.
         For each other word: the words of parts whose term live parts hold, at distance 1 (``spelling.edit_distance``); where
         there is none, and the word has nine letters or more, those at distance 2. In ascending order, each once. What another
-        process deletes may count as held for a minute.
+        process deletes may count as held for a minute. A namespace with parts in another language than English
+        has no answers.
         """
         ...

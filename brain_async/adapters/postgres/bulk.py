@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 
 from brain_async.adapters.postgres.build_memory import build_memory
+from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.migrate import create_vector_index
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connections
@@ -48,6 +49,7 @@ async def _each(
 async def bulk_load(
     connections: Connections,
     lexical: LexicalIndex,
+    languages: NamespaceLanguages,
     vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     *,
@@ -66,7 +68,7 @@ async def bulk_load(
             await drop_words_index(connection)
     try:
         stored, refused = await _load(
-            connections, lexical if deferred else None, vocabulary, batches, dimension, progress
+            connections, lexical if deferred else None, languages, vocabulary, batches, dimension, progress
         )
     finally:
         loaded = time.perf_counter()
@@ -87,6 +89,7 @@ async def bulk_load(
 async def _load(
     connections: Connections,
     suspended: LexicalIndex | None,
+    languages: NamespaceLanguages,
     vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     dimension: int,
@@ -106,7 +109,7 @@ async def _load(
     try:
         while (batch := await upcoming) is not None:
             upcoming = asyncio.create_task(prepare_next())
-            results = await put_prepared(connections, vocabulary, Scope(), batch, dimension)
+            results = await put_prepared(connections, languages, vocabulary, Scope(), batch, dimension)
             for obj, result in zip(batch.objects, results, strict=True):
                 if isinstance(result, BrainError):
                     refused.append((obj.id, result))

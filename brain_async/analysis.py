@@ -1,19 +1,21 @@
 """Text analysis shared by every store: words to index terms, key terms, trigrams.
 
 It runs here rather than in the database, so that MemoryStore and both lexical backends of PostgresStore see the very same
-terms, whatever the server's version, locale or parser. English words are stemmed with Snowball (Porter2), as Postgres'
-``english`` configuration does; stop words are dropped; unsegmented scripts (CJK, Thai) become overlapping bigrams, so
-that any substring of two or more characters is found.
+terms, whatever the server's version, locale or parser. Words are stemmed with Snowball by the language of their text, as
+Postgres' text search configurations do; stop words are dropped; unsegmented scripts (CJK, Thai) become overlapping bigrams
+in every language, so that any substring of two or more characters is found.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-import snowballstemmer
+from brain_async.languages import DEFAULT_LANGUAGE, stemmer_of
+from brain_async.stop_words import STOP_WORDS_BY_LANGUAGE
 
 __all__ = [
     "MAX_INDEX_TERMS",
@@ -24,6 +26,7 @@ __all__ = [
     "key_terms",
     "plain_terms",
     "query_key_words",
+    "query_terms",
     "similarity",
     "trigrams",
     "words",
@@ -64,8 +67,6 @@ _STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 
-_stemmer = snowballstemmer.stemmer("english")
-
 
 def _fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
@@ -84,28 +85,62 @@ def _each_word(text: str) -> Iterable[str]:
     return (match.group() for match in _RUN.finditer(folded))
 
 
-def _terms_of_word(word: str) -> tuple[str, ...]:
+def _bigrams(run: str) -> tuple[str, ...]:
+    return tuple(run[i : i + 2] for i in range(min(len(run) - 1, MAX_INDEX_TERMS))) or (run,)
+
+
+@lru_cache(maxsize=64)
+def _short_word_terms(language: str) -> Callable[[str], tuple[str, ...]]:
+    """What turns a short word of ``language`` into its terms; one that is not known is neither stemmed nor stopped."""
+    stop_words = _STOP_WORDS if language == "english" else STOP_WORDS_BY_LANGUAGE.get(language, frozenset())
+    stem = stemmer_of(language)
+
+    @lru_cache(maxsize=1 << 17 if language == DEFAULT_LANGUAGE else 1 << 15)
+    def terms(word: str) -> tuple[str, ...]:
+        if word in stop_words:
+            return ()
+        return (stem(word),) if stem is not None and _has_stem(word, language) else (word,)
+
+    return terms
+
+
+def _terms_of_word(word: str, of_short_word: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
     if not word.isascii() and _UNSEGMENTED_START.match(word):
-        return tuple(word[i : i + 2] for i in range(min(len(word) - 1, MAX_INDEX_TERMS))) or (word,)
+        return _bigrams(word)
     # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
-    return _terms_of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
+    return of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
 
 
-@lru_cache(maxsize=1 << 17)
-def _terms_of_short_word(word: str) -> tuple[str, ...]:
-    if word in _STOP_WORDS:
-        return ()
-    return (_stemmer.stemWord(word),) if word.isascii() and word.isalpha() else (word,)
+def _has_stem(word: str, language: str) -> bool:
+    if word.isascii():
+        return word.isalpha()
+    # An English suffix says nothing about a word with letters that English does not have.
+    return language != "english" and not any(map(str.isdigit, word))
 
 
-def index_terms(text: str) -> list[str]:
-    """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
+def index_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """The terms a part is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``.
+
+    ``language`` is one of ``languages.LANGUAGES``; another is analysed as ``simple``, and "" as English.
+    """
+    of_short_word = _short_word_terms(language or DEFAULT_LANGUAGE)
     terms: list[str] = []
     for word in _each_word(text):
-        terms.extend(_terms_of_word(word))
+        terms.extend(_terms_of_word(word, of_short_word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms
+
+
+def query_terms(query: str, languages: Iterable[str]) -> list[str]:
+    """The terms that a query matches parts of any of ``languages`` by, in order of their first appearance, with repeats.
+
+    Those of each language together; a term counts as often as it does in the language where it does so most.
+    """
+    counts: Counter[str] = Counter()
+    for language in sorted(languages):
+        counts |= Counter(index_terms(query, language))
+    return list(counts.elements())
 
 
 def plain_terms(text: str) -> list[str]:
@@ -116,7 +151,7 @@ def plain_terms(text: str) -> list[str]:
     terms: list[str] = []
     for word in _each_word(text):
         if _UNSEGMENTED_START.match(word):
-            terms.extend(_terms_of_word(word))
+            terms.extend(_bigrams(word))
         else:
             terms.append(word)
         if len(terms) >= MAX_INDEX_TERMS:

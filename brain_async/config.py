@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from brain_async.errors import InvalidInputError
+from brain_async.languages import DEFAULT_LANGUAGE, known_language
 
 __all__ = [
     "DENSE_CHANNELS",
@@ -88,11 +89,15 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         channel_timeout: deadline of one channel, in seconds.
         embed_timeout: deadline of embedding a query, in seconds (within the vector channels' deadline).
         embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
-        rerank_timeout: deadline of reranking a page, in seconds.
+        rerank_timeout: deadline of reranking, in seconds.
+        rerank_depth: how many of the best objects a reranker is given, where the page is smaller; what it leaves behind
+            the page, ``continue_`` returns in its order. 0 is the page alone (``find_objects``: all that was found).
+        fail_on_reranker_error: raise instead of keeping the fused order.
         graph_timeout: deadline of one graph write, in seconds.
         graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
             ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
             and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
+        default_language: of objects that name none, where no detector says it; a name or a code of ``languages.LANGUAGES``.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
     """
@@ -118,9 +123,12 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     channel_timeout: float = 5.0
     embed_timeout: float = 5.0
     embed_batch_timeout: float = 300.0
-    rerank_timeout: float = 30.0
+    rerank_timeout: float = 10.0
+    rerank_depth: int = 0
+    fail_on_reranker_error: bool = False
     graph_timeout: float = 30.0
     graph_writes: GraphWrites = "strict"
+    default_language: str = DEFAULT_LANGUAGE
     require_namespace: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -141,6 +149,10 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             raise _wrong("fusion", f"one of {', '.join(get_args(FusionMethod))}", self.fusion)
         if self.graph_writes not in get_args(GraphWrites):
             raise _wrong("graph_writes", f"one of {', '.join(get_args(GraphWrites))}", self.graph_writes)
+        language = known_language(self.default_language) if isinstance(self.default_language, str) else None
+        if language is None:
+            raise _wrong("default_language", "the name or the code of a language", self.default_language)
+        msgspec.structs.force_setattr(self, "default_language", language)
         if unknown := [name for name in self.search_channels if name not in get_args(ChannelName)]:
             raise _wrong("search_channels", f"some of {', '.join(get_args(ChannelName))}", unknown[0])
 

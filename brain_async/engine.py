@@ -40,7 +40,7 @@ from brain_async.ops import (
 from brain_async.ops.arguments import checked, checked_seconds
 from brain_async.ops.deps import Capabilities, Deps
 from brain_async.ports.graph import GraphReader
-from brain_async.ports.host import Observer, Progress, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, Progress, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import ObjectReader
@@ -67,6 +67,7 @@ class Engine:
         ledger: EdgeLedger | None = None,
         embedder: QueryEmbedder | None = None,
         reranker: Reranker | None = None,
+        language_detector: LanguageDetector | None = None,
         observer: Observer | None = None,
         kinds: Sequence[KindSpec] = (),
         recipes: Sequence[ExpandRecipe] = (),
@@ -81,6 +82,7 @@ class Engine:
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
+            language_detector=language_detector,
             observer=observer,
             catalog=KindCatalog(kinds),
             recipes={},
@@ -146,7 +148,8 @@ class Engine:
         """Find the parents whose parts answer the query, with evidence.
 
         All attached channels run concurrently, each under ``channel_timeout``; what was lost is named in ``degraded``.
-        Filters apply to the parts (and to entities in the graph channels). Replaces the active result set.
+        Filters apply to the parts (and to entities in the graph channels). A reranker orders the first ``rerank_depth`` of the
+        hits; where it fails, they keep the fused order. Replaces the active result set.
         Raises QueryRequiredError, InvalidFilterError, InvalidInputError (channels), ResultSetStoreRequiredError.
         """
         return await search.search(self._deps, scope, request, result_sets)

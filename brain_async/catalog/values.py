@@ -16,6 +16,7 @@ from uuid import UUID
 import msgspec
 
 from brain_async.errors import InvalidValueError
+from brain_async.languages import SIMPLE, known_language
 from brain_async.model.instant import to_utc
 from brain_async.model.object import Object
 from brain_async.model.relation import EdgeMeta, canonical_relation_type
@@ -112,9 +113,9 @@ def check_object_values(obj: Object) -> Object:
 
     Raises InvalidValueError whose ``field`` names what cannot be stored (``properties.a[2].b`` for nested properties)
     and whose message gives the limit: text with NUL or lone surrogates, title or summary above 64 KiB, content above
-    16 MiB, kind, content_type or embedding_model above 1 KiB (UTF-8), properties that are not JSON, above 1 MiB or nested
-    deeper than 64, a position beyond signed 32 bit, an empty, all-zero or non-finite embedding, a naive datetime. It says
-    nothing about what the kind requires; see ``validate_object``.
+    16 MiB, kind, content_type or embedding_model above 1 KiB (UTF-8), a language that is not known, properties that are not
+    JSON, above 1 MiB or nested deeper than 64, a position beyond signed 32 bit, an empty, all-zero or non-finite
+    embedding, a naive datetime. It says nothing about what the kind requires; see ``validate_object``.
     """
     checked: dict[str, Any] = {
         field: _checked_text(field, getattr(obj, field), max_bytes=max_bytes)
@@ -125,6 +126,7 @@ def check_object_values(obj: Object) -> Object:
     _check_id("namespace_id", obj.namespace_id)
     _check_properties(obj.properties)
     checked |= {
+        "language": _checked_language(obj.language),
         "position": _checked_position(obj.position),
         "embedding": _checked_embedding(obj.embedding),
         "created_at": _checked_time("created_at", obj.created_at),
@@ -161,6 +163,20 @@ def _text_problem(text: str) -> str:
 def _check_id(field: str, value: object) -> None:
     if value is not None:
         _require_type(field, value, UUID)
+
+
+def _checked_language(language: str) -> str:
+    _require_type("language", language, str)
+    if not language:
+        return ""
+    known = known_language(language)
+    if known is None:
+        raise InvalidValueError(
+            f"language {language[:_SHOWN_KEY_CHARS]!a} is not known: use a name or an ISO 639-1 code of a language that"
+            f" can be stemmed, or {SIMPLE!r}",
+            field="language",
+        )
+    return known
 
 
 def _checked_position(position: object) -> int | None:

@@ -98,6 +98,9 @@ def ingest(
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete the documents below these folders whose file is gone.")
     ] = False,
+    language: Annotated[
+        str, typer.Option("--language", help="The language of their text, by name or code: german, de.")
+    ] = "english",
     home: Home = None,
     namespace: Annotated[
         UUID, typer.Option(envvar="BRAIN_NAMESPACE", help="Where the documents go.", show_default=False)
@@ -109,7 +112,8 @@ def ingest(
     from brain_async.cli.progress import show_phases
 
     with show_phases() as phases:
-        done = _run(run_ingest(_folder(home, default_home()), namespace, paths, phases, prune=prune), stopped=_GO_ON)
+        running = run_ingest(_folder(home, default_home()), namespace, paths, phases, prune=prune, language=language)
+        done = _run(running, stopped=_GO_ON)
     if as_json:
         _write(ingest_report(done))
     else:

@@ -20,6 +20,8 @@ from brain_async.cli.paths import is_gone, path_text, resolved_path
 from brain_async.cli.progress import Phases
 from brain_async.cli.report import Check
 from brain_async.cli.sync import CorpusSync, Problem, stored_parents
+from brain_async.errors import InvalidInputError
+from brain_async.languages import known_language
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 
@@ -62,12 +64,19 @@ class Ingest(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems and not any(file.is_named for file in self.skipped)
 
 
-async def run_ingest(home: Path, namespace_id: UUID, paths: Sequence[Path], phases: Phases, *, prune: bool) -> Ingest:
+async def run_ingest(
+    home: Path, namespace_id: UUID, paths: Sequence[Path], phases: Phases, *, prune: bool, language: str
+) -> Ingest:
     """Read ``paths``, write what is new or changed, and with ``prune`` delete what is gone below given folders that exist.
 
-    Raises as ``open_home``. What cannot be read or written is listed in the result.
+    ``language`` is that of the text, by name or code. Raises as ``open_home``, and InvalidInputError for a language that is
+    not known. What cannot be read or written is listed in the result.
     """
     began = time.perf_counter()
+    if (stored_language := known_language(language)) is None:
+        raise InvalidInputError(
+            f"language {language!r} is not known: use a name or a code such as german or de", field="language"
+        )
     phases.begin("reading files")
     reading = await anyio.to_thread.run_sync(read_files, paths)
     phases.begin("starting PostgreSQL")
@@ -79,7 +88,9 @@ async def run_ingest(home: Path, namespace_id: UUID, paths: Sequence[Path], phas
 
         def corpus() -> Any:
             known = [Path(path) for key, path in _paths(stored).items() if key not in gone]
-            return files_corpus(reading.files, namespace_id=namespace_id, known_paths=known)
+            batch = files_corpus(reading.files, namespace_id=namespace_id, known_paths=known)
+            objects = tuple(msgspec.structs.replace(obj, language=stored_language) for obj in batch.objects)
+            return msgspec.structs.replace(batch, objects=objects)
 
         sync = CorpusSync(engine, namespace_id, await anyio.to_thread.run_sync(corpus), relations=(REFERENCES,))
         await sync.compare()

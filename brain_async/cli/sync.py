@@ -12,6 +12,7 @@ import msgspec
 from brain_async.adapters.postgres import PostgresEdgeLedger
 from brain_async.cli.corpus import CorpusBatch
 from brain_async.errors import ObjectNotFoundError
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.object import Object
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
@@ -161,7 +162,8 @@ class CorpusSync:
 
 def _shown(obj: Object) -> tuple[object, ...]:
     """What makes two versions of a parent differ; its text is in the checksum."""
-    return obj.kind, obj.title, obj.summary, obj.content_type, obj.properties
+    language = obj.language or DEFAULT_LANGUAGE
+    return obj.kind, obj.title, obj.summary, obj.content_type, language, obj.properties
 
 
 def _unfinished(parent: Object) -> Object:

@@ -15,7 +15,7 @@ from brain_async.local.graph import local_graph
 from brain_async.local.server import local_postgres
 from brain_async.model.kind import KindSpec
 from brain_async.model.requests import ExpandRecipe
-from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
 from helixgraph import HelixGraphReader
 
 __all__ = ["LocalEngine", "open_local"]
@@ -37,6 +37,7 @@ class LocalEngine(Engine):
         ledger: PostgresEdgeLedger,
         embedder: QueryEmbedder,
         reranker: Reranker | None,
+        language_detector: LanguageDetector | None,
         observer: Observer | None,
         recipes: Sequence[ExpandRecipe],
         config: EngineConfig,
@@ -47,6 +48,7 @@ class LocalEngine(Engine):
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
+            language_detector=language_detector,
             observer=observer,
             recipes=recipes,
             config=config,
@@ -63,6 +65,7 @@ async def open_local(
     recipes: Sequence[ExpandRecipe] = (),
     embedder: QueryEmbedder | None = None,
     reranker: Reranker | None = None,
+    language_detector: LanguageDetector | None = None,
     observer: Observer | None = None,
     config: EngineConfig = EngineConfig(),
     lexical: LexicalChoice = "auto",
@@ -117,6 +120,7 @@ async def open_local(
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
+            language_detector=language_detector,
             observer=observer,
             recipes=recipes,
             config=config,

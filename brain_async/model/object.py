@@ -21,6 +21,8 @@ class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         id: None lets ``put`` choose a random one.
         kind: host-defined, case-sensitive, non-blank.
+        language: of its text, by name or code (``german``, ``de``; see ``languages.LANGUAGES``): how the lexical channel stems
+            it and what it leaves out. "" lets ``put`` choose: what the engine's detector says, else the config's default.
         properties: JSON values: str, int (64 bit), finite float, bool, None, lists and dicts of these.
         position: order among the parts of a parent, ascending; None sorts last.
         embedding: shape (dim,), finite; overwritten by ``put`` where the engine has an embedder.
@@ -34,6 +36,7 @@ class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: str = ""
     content: str = ""
     content_type: str = ""
+    language: str = ""
     properties: Properties = msgspec.field(default_factory=dict)
     parent_id: UUID | None = None
     position: int | None = None

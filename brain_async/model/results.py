@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.object import NIL_UUID, Object, Properties
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta, Relation
 
@@ -106,6 +107,7 @@ class RichObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     summary: str = ""
     content: str = ""
     content_type: str = ""
+    language: str = DEFAULT_LANGUAGE
     properties: Properties = msgspec.field(default_factory=dict)
     parent_id: UUID | None = None
     position: int | None = None
@@ -126,11 +128,15 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``."""
+    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``.
+
+    ``reranked`` is how many objects a reranker has ordered: 0 without one, and where it failed.
+    """
 
     fusion: str
     weights: Mapping[str, float]
     candidates: int
+    reranked: int = 0
     missing: tuple[Missing, ...] = ()
 
 
@@ -143,7 +149,7 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
         degrade_mode: what is left, in one word; ``degraded`` names every channel that failed.
-        outcomes: one per channel, in the order of their start.
+        outcomes: one per channel, in the order of their start, and then the reranker's (``rerank``), where there is one.
         mode: of an expand.
     """
 
@@ -253,6 +259,7 @@ def rich_from_object(
         summary=obj.summary,
         content=obj.content if content else "",
         content_type=obj.content_type,
+        language=obj.language,
         properties=obj.properties,
         parent_id=obj.parent_id,
         position=obj.position,

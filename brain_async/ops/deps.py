@@ -20,7 +20,6 @@ from brain_async.errors import (
 )
 from brain_async.model.filters import Filters
 from brain_async.model.requests import ExpandRecipe, SearchRequest
-from brain_async.model.results import RichObject
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_ids
@@ -33,13 +32,11 @@ from brain_async.ports.graph import (
     GraphWalker,
     GraphWriter,
 )
-from brain_async.ports.host import Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
 from brain_async.stages.channels import Channel, ChannelResult
-from brain_async.stages.deadline import within
-from brain_async.stages.rerank import rerank
 from brain_async.stages.spread import spread
 
 __all__ = ["Capabilities", "Deps", "corpus_filters", "raise_fatal", "text_channels"]
@@ -50,6 +47,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     writer: ObjectWriter | None
     searcher: PartSearcher | None
+    passages: PassageReader | None
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
     graph_reader: GraphReader | None
@@ -69,6 +67,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             writer=store if isinstance(store, ObjectWriter) else None,
             searcher=store if isinstance(store, PartSearcher) else None,
+            passages=store if isinstance(store, PassageReader) else None,
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,
             graph_reader=graph if isinstance(graph, GraphReader) else None,
@@ -91,6 +90,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     ledger: EdgeLedger | None
     embedder: QueryEmbedder | None
     reranker: Reranker | None
+    language_detector: LanguageDetector | None
     observer: Observer | None
     catalog: KindCatalog
     recipes: dict[str, ExpandRecipe]
@@ -116,11 +116,9 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         """The page size for a requested ``limit``. Raises InvalidInputError when it is no integer."""
         return self.config.page_size(checked(limit, int, "limit"))
 
-    async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
-        """The reranking stage under its deadline, if there is a reranker. Raises RerankerError, BackendTimeoutError."""
-        if self.reranker is None:
-            return tuple(objects)
-        return await within(self.config.rerank_timeout, "the reranker", rerank(self.reranker, query, objects))
+    def rerank_depth(self, limit: int) -> int:
+        """How many of the best objects to hydrate for a page of ``limit``."""
+        return limit if self.reranker is None else max(limit, self.config.rerank_depth)
 
     def freeze_catalog(self) -> None:
         """Freeze a catalog that holds kinds: answers given under it must stay true."""

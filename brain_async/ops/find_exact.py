@@ -17,6 +17,7 @@ from brain_async.model.results import ChannelOutcome, ChannelRank, SearchPage
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, checked_ids, required_query, required_result_sets
 from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, text_channels
+from brain_async.ops.reranking import ordered
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, run_channels
 from brain_async.stages.decay import boost_exact_title, decayed
@@ -48,6 +49,7 @@ async def find_exact(
         query = span.asked(required_query(request.query))
         filters = corpus_filters(deps, request)
         limit = deps.page_size(request.limit)
+        depth = deps.rerank_depth(limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
         object_id = parse_id(query)
@@ -55,7 +57,7 @@ async def find_exact(
         if object_id is not None:
             fused = await _by_id(deps, scope, object_id, filters)
         else:
-            fused, outcomes = await _by_text(deps, scope, query, filters, parents=limit)
+            fused, outcomes = await _by_text(deps, scope, query, filters, parents=depth)
             await span.channels(outcomes)
             boost_exact_title(fused, query)
 
@@ -65,21 +67,21 @@ async def find_exact(
             deps.store,
             scope,
             promoted,
-            limit=limit,
+            limit=depth,
             explain=request.explain,
             entity_filters=filters if object_id is None else NO_FILTERS,
         )
         if object_id is not None and fused and not objects:
             raise ObjectNotFoundError(object_id)
-        reranked = await deps.rerank(query, objects)
+        best = await ordered(deps, span, scope, query, objects, limit=limit)
         page = await store_page(
             result_sets,
-            reranked,
-            [item.id for item in promoted],
-            offset=len(objects),
+            best.page,
+            [*best.served, *best.behind, *(item.id for item in promoted[len(objects) :])],
+            offset=len(best.served),
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
-            outcomes=outcomes,
+            outcomes=[*outcomes, *best.outcomes],
         )
         if request.explain:
             page = await explain(
@@ -89,11 +91,12 @@ async def find_exact(
                 explain_ids,
                 fusion="rrf",
                 weights=EQUAL_WEIGHTS,
-                hydrated=[obj.id for obj in objects],
+                dropped=best.dropped,
                 promoted=promoted,
                 ranked=ranked,
                 filters=filters,
                 candidate_k=deps.config.candidate_k,
+                reranked=best.reranked,
             )
         return span.page(page)
 

@@ -13,6 +13,7 @@ from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, raise_fatal
+from brain_async.ops.reranking import ordered
 from brain_async.ports.paging import ResultSetStore
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
@@ -57,15 +58,16 @@ async def find_objects(
             )
             return span.page(empty)
 
-        objects = await deps.rerank(query, found)
+        depth = deps.rerank_depth(limit) if deps.config.rerank_depth else len(found)
+        best = await ordered(deps, span, scope, query, found[:depth], limit=limit)
         page = await store_page(
             result_sets,
-            objects[:limit],
-            [obj.id for obj in objects],
-            offset=limit,
+            best.page,
+            [*(obj.id for obj in best.page), *best.behind, *(obj.id for obj in found[depth:])],
+            offset=len(best.page),
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
-            outcomes=outcomes,
+            outcomes=[*outcomes, *best.outcomes],
         )
         return span.page(page)
 

@@ -16,6 +16,7 @@ from brain_async.model.results import SearchPage
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked, checked_ids, checked_texts, required_query, required_result_sets
 from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, text_channels
+from brain_async.ops.reranking import ordered
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import Vector
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
@@ -42,9 +43,10 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         filters = corpus_filters(deps, request)
         weights = channel_weights(deps, request.channels, query)
         limit = deps.page_size(request.limit)
+        depth = deps.rerank_depth(limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
-        results = await _run(deps, scope, query, filters, weights, parents=limit)
+        results = await _run(deps, scope, query, filters, weights, parents=depth)
         outcomes = [result.outcome for result in results.values()]
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
@@ -59,17 +61,17 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         promoted = promote(ranked, deps.config.evidence_n)[: deps.config.max_result_set_size]
 
         objects, promoted = await hydrate_promoted(
-            deps.store, scope, promoted, limit=limit, explain=request.explain, entity_filters=filters
+            deps.store, scope, promoted, limit=depth, explain=request.explain, entity_filters=filters
         )
-        reranked = await deps.rerank(query, objects)
+        best = await ordered(deps, span, scope, query, objects, limit=limit)
         page = await store_page(
             result_sets,
-            reranked,
-            [item.id for item in promoted],
-            offset=len(objects),
+            best.page,
+            [*best.served, *best.behind, *(item.id for item in promoted[len(objects) :])],
+            offset=len(best.served),
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
-            outcomes=outcomes,
+            outcomes=[*outcomes, *best.outcomes],
         )
         if request.explain:
             page = await explain(
@@ -79,11 +81,12 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
                 explain_ids,
                 fusion=deps.config.fusion,
                 weights=weights,
-                hydrated=[obj.id for obj in objects],
+                dropped=best.dropped,
                 promoted=promoted,
                 ranked=ranked,
                 filters=filters,
                 candidate_k=deps.config.candidate_k,
+                reranked=best.reranked,
             )
         return span.page(page)
 

@@ -35,6 +35,7 @@ from brain_async.ops.arguments import checked_list, required_id
 from brain_async.ops.delivery import deliver_edges_around, deliver_nodes, ensure_nodes, node_entries, remove_nodes
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Draft, Isolation
+from brain_async.ops.languages import choose_languages
 from brain_async.ops.tasks import task_group
 from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
@@ -74,6 +75,7 @@ async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
         draft = _prepare(deps, scope, 0, obj, deps.now())
         if draft.error is None:
             isolations = _Isolations()
+            await choose_languages(deps, [draft])
             await _embed(deps, scope, [draft], {}, isolations)
             await _write(deps, scope, [draft], isolations)
         if draft.error is not None:
@@ -100,6 +102,7 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
         async def embed_ahead(send: ObjectSendStream[list[Draft]]) -> None:
             async with send:
                 for batch in batches:
+                    await choose_languages(deps, batch)
                     await _embed(deps, scope, batch, titles, isolations)
                     await send.send(batch)
 

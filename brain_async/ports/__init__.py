@@ -2,7 +2,15 @@
 
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
 from brain_async.ports.health import HealthProbe
-from brain_async.ports.host import Observer, OperationEnd, OperationStart, Progress, QueryEmbedder, Reranker
+from brain_async.ports.host import (
+    Observer,
+    OperationEnd,
+    OperationStart,
+    PassageReranker,
+    Progress,
+    QueryEmbedder,
+    Reranker,
+)
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import (
@@ -12,6 +20,7 @@ from brain_async.ports.store import (
     ObjectReader,
     ObjectWriter,
     PartSearcher,
+    PassageReader,
     Vector,
 )
 
@@ -31,6 +40,8 @@ __all__ = [
     "OperationEnd",
     "OperationStart",
     "PartSearcher",
+    "PassageReader",
+    "PassageReranker",
     "Progress",
     "QueryEmbedder",
     "Reranker",

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, runtime_checkable
+from uuid import UUID
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from brain_async.model.object import Object
 from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
 from brain_async.ports.store import Vector
 
-__all__ = ["Observer", "OperationEnd", "OperationStart", "Progress", "QueryEmbedder", "Reranker"]
+__all__ = [
+    "LanguageDetector",
+    "Observer",
+    "OperationEnd",
+    "OperationStart",
+    "PassageField",
+    "PassageReranker",
+    "Progress",
+    "QueryEmbedder",
+    "Reranker",
+]
 
 Progress = Callable[[int, int], object]
 """Called after each batch of a write with (items done, items in all), failed ones included."""
+
+LanguageDetector = Callable[[str], str | None]
+"""Says what language a text is in, by name or ISO 639-1 code; None where it cannot tell. Called in a worker thread with the
+first 2,000 characters of an object's text, so it may be slow, but must bear several threads."""
+
+PassageField = Literal["content", "embedding"]
+"""What a reranker wants read of the passages of a page."""
 
 
 @runtime_checkable
@@ -43,10 +62,30 @@ class QueryEmbedder(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Reorders a hydrated page."""
+    """Reorders the best hits of a search, hydrated."""
 
     async def rerank(self, query: str, objects: Sequence[RichObject]) -> Sequence[RichObject] | None:
         """The same objects, reordered or fewer; None leaves the page as it is. Raises RerankerError."""
+        ...
+
+
+@runtime_checkable
+class PassageReranker(Reranker, Protocol):
+    """A reranker that judges by more than the page shows: the whole contents or the stored embeddings of its passages.
+
+    Where the store can read them (``PassageReader``), the engine calls ``rerank_passages``, elsewhere ``rerank``.
+    """
+
+    @property
+    def passage_fields(self) -> frozenset[PassageField]:
+        """What is to be read of each passage."""
+        ...
+
+    async def rerank_passages(
+        self, query: str, objects: Sequence[RichObject], passages: Mapping[UUID, Object]
+    ) -> Sequence[RichObject] | None:
+        """As ``rerank``. ``passages`` has, by id, the evidence parts of each object, or itself where it has none, as
+        ``PassageReader.read_passages`` gives them; one that is no longer visible is absent."""
         ...
 
 

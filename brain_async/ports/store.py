@@ -23,7 +23,20 @@ from brain_async.model.kind import KindSpec
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 
-__all__ = ["Hydration", "KindReader", "KindWriter", "ObjectReader", "ObjectWriter", "PartSearcher", "Vector"]
+__all__ = [
+    "PASSAGE_CHARS",
+    "Hydration",
+    "KindReader",
+    "KindWriter",
+    "ObjectReader",
+    "ObjectWriter",
+    "PartSearcher",
+    "PassageReader",
+    "Vector",
+]
+
+PASSAGE_CHARS = 4_000
+"""Characters of a passage's content that a reranker gets to see."""
 
 Vector = NDArray[np.float32]
 """Shape (dim,), float32, finite, not all zero."""
@@ -68,6 +81,21 @@ class ObjectReader(Protocol):
     async def scan(self, scope: Scope, *, first_class: bool, after: UUID | None, limit: int) -> Sequence[Object]:
         """The next ``limit`` live objects by ascending id after ``after``, with content (2,000 characters at least) and
         embedding: only those without parent_id when ``first_class``, only parts otherwise. For rebuilding projections."""
+        ...
+
+
+@runtime_checkable
+class PassageReader(Protocol):
+    """Reads what rerankers judge by: the contents or the embeddings of many objects, in one statement."""
+
+    async def read_passages(
+        self, scope: Scope, object_ids: Sequence[UUID], *, content: bool, embedding: bool
+    ) -> Mapping[UUID, Object]:
+        """The visible ones by id, parts and first-class objects alike; any number of ids.
+
+        Each has its id, title, summary and parent_id, with ``content`` the first 4,000 characters of its content, and
+        with ``embedding`` its embedding as stored, None where it has none; nothing else is filled in.
+        """
         ...
 
 
@@ -122,9 +150,11 @@ class PartSearcher(Protocol):
     """
 
     async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
-        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``; scores > 0.
+        """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``, of each part in its own language;
+        scores > 0.
 
-        A term that the query repeats counts as often as it is repeated. No operator has a meaning.
+        The query's terms are ``query_terms`` in all languages of the parts that the scope has ever held. A term that the
+        query repeats counts as often as it is repeated. No operator has a meaning.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -24,15 +24,17 @@ async def explain(
     *,
     fusion: str,
     weights: Mapping[str, float],
-    hydrated: Sequence[UUID],
+    dropped: Collection[UUID] = (),
     promoted: Sequence[Promoted],
     ranked: Sequence[Fused],
     filters: Filters,
     candidate_k: int,
+    reranked: int = 0,
 ) -> SearchPage:
     """``page`` with its explanation: one reason for each id of ``asked`` that is neither on it nor evidence on it.
 
-    ``hydrated`` are the ids that the reranker was given, ``promoted`` and ``ranked`` what the stages made of all candidates.
+    ``dropped`` are the ids that the reranker left out, of ``reranked`` + ``dropped`` that it was given; ``promoted`` and
+    ``ranked`` what the stages made of all candidates.
     """
     shown = {obj.id for obj in page.objects} | {part.part_id for obj in page.objects for part in obj.evidence}
     absent = [object_id for object_id in dict.fromkeys(asked) if object_id not in shown]
@@ -59,7 +61,7 @@ async def explain(
 
     def of_a_ranked_object(object_id: UUID) -> str:
         where = f"ranked {place[object_id]} of {len(promoted)}"
-        if object_id in hydrated:
+        if object_id in dropped:
             return f"{where}, and left out by the reranker"
         return f"{where}, behind this page: continue, or raise the limit"
 
@@ -74,6 +76,7 @@ async def explain(
         fusion=fusion,
         weights=weights,
         candidates=len(ranked),
+        reranked=reranked,
         missing=tuple(Missing(id=object_id, reason=reason(object_id)) for object_id in absent),
     )
     return msgspec.structs.replace(page, explanation=explanation)

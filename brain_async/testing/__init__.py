@@ -19,9 +19,11 @@ from brain_async.testing import (
     host_checks,
     kind_checks,
     kv_checks,
+    language_checks,
     ledger_checks,
     outbox_checks,
     paging_checks,
+    passage_checks,
     read_checks,
     search_checks,
     write_checks,
@@ -42,6 +44,7 @@ __all__ = [
     "LEDGER_CHECKS",
     "NODE_OUTBOX_CHECKS",
     "PAGING_CHECKS",
+    "PASSAGE_CHECKS",
     "RERANKER_CHECKS",
     "SEARCH_CHECKS",
     "STORE_CHECKS",
@@ -51,7 +54,7 @@ __all__ = [
 ]
 
 STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
-SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
+SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS + language_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 KV_CHECKS = kv_checks.CHECKS
 GRAPH_EDGE_CHECKS = graph_edge_checks.CHECKS
@@ -63,5 +66,6 @@ NODE_OUTBOX_CHECKS = outbox_checks.NODE_CHECKS
 EDGE_OUTBOX_CHECKS = outbox_checks.EDGE_CHECKS
 HEALTH_CHECKS = health_checks.CHECKS
 PAGING_CHECKS = paging_checks.CHECKS
+PASSAGE_CHECKS = passage_checks.CHECKS
 EMBEDDER_CHECKS = host_checks.EMBEDDER_CHECKS
 RERANKER_CHECKS = host_checks.RERANKER_CHECKS

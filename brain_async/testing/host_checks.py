@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from collections.abc import Sequence
+from uuid import UUID, uuid4
 
 import numpy as np
 
-from brain_async.model.results import ChannelOutcome, RichObject
-from brain_async.ports.host import OperationEnd, OperationStart, QueryEmbedder, Reranker
+from brain_async.model.object import Object
+from brain_async.model.results import ChannelOutcome, Evidence, RichObject
+from brain_async.ports.host import OperationEnd, OperationStart, PassageReranker, QueryEmbedder, Reranker
 from brain_async.ports.store import Vector
 
 __all__ = ["EMBEDDER_CHECKS", "RERANKER_CHECKS", "CheckingObserver"]
@@ -65,18 +67,54 @@ async def check_embed_is_repeatable(embedder: QueryEmbedder) -> None:
 
 
 def _page(size: int) -> list[RichObject]:
-    return [RichObject(id=uuid4(), kind="document", title=f"title {n}", content=_TEXTS[n % 4]) for n in range(size)]
+    """Objects by falling score, of equal texts some, each with evidence but the last."""
+    return [
+        RichObject(
+            id=uuid4(),
+            kind="document",
+            title=f"title {n % 3}",
+            score=1 - n / 100,
+            evidence=() if n == size - 1 else (Evidence(part_id=uuid4(), snippet=_TEXTS[n % 4][:240]),),
+        )
+        for n in range(size)
+    ]
+
+
+def _passages(page: Sequence[RichObject]) -> dict[UUID, Object]:
+    """What a store would read for ``page``, but for one part that has gone and one without embedding."""
+    ids = [part.part_id for obj in page for part in obj.evidence] + [obj.id for obj in page if not obj.evidence]
+    return {
+        key: Object(id=key, title="part", content=_TEXTS[n % 4], embedding=None if n == 2 else (1.0, float(n % 3)))
+        for n, key in enumerate(ids)
+        if n != 1
+    }
+
+
+async def _ordered(reranker: Reranker, page: Sequence[RichObject]) -> Sequence[RichObject] | None:
+    if isinstance(reranker, PassageReranker):
+        return await reranker.rerank_passages("renewal risk", page, _passages(page))
+    return await reranker.rerank("renewal risk", page)
 
 
 async def check_rerank_returns_a_selection(reranker: Reranker) -> None:
     """None, or the same objects, unchanged, each at most once; also for an empty page."""
-    for size in (0, 1, 7):
+    for size in (0, 1, 7, 60):
         page = _page(size)
-        reranked = await reranker.rerank("renewal risk", page)
+        reranked = await _ordered(reranker, page)
         if reranked is not None:
             known = {obj.id: obj for obj in page}
             assert len({obj.id for obj in reranked}) == len(reranked), "no object comes twice"
             assert all(known.get(obj.id) == obj for obj in reranked), "a reranker adds and changes nothing"
+
+
+async def check_rerank_is_repeatable(reranker: Reranker) -> None:
+    """The same page is ordered the same way again, and what it was given is left as it was."""
+    page = _page(7)
+    given = list(page)
+    first, again = await _ordered(reranker, page), await _ordered(reranker, page)
+    assert page == given, "the caller's list is the caller's"
+    assert (first is None) == (again is None)
+    assert [obj.id for obj in first or ()] == [obj.id for obj in again or ()]
 
 
 class CheckingObserver:
@@ -124,4 +162,4 @@ class CheckingObserver:
 
 
 EMBEDDER_CHECKS = (check_embed_shape, check_embed_many_keeps_order, check_embed_is_repeatable)
-RERANKER_CHECKS = (check_rerank_returns_a_selection,)
+RERANKER_CHECKS = (check_rerank_returns_a_selection, check_rerank_is_repeatable)

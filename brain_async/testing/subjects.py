@@ -12,13 +12,22 @@ import numpy as np
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.graph import GraphEdgeSearcher, GraphObjectSearcher, GraphReader, GraphWriter
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, Vector
+from brain_async.ports.store import (
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    PassageReader,
+    Vector,
+)
 
 __all__ = [
     "BASE_TIME",
     "CheckedEdges",
     "CheckedGraph",
     "CheckedKindStore",
+    "CheckedPassages",
     "CheckedStore",
     "dimension_of",
     "direction",
@@ -40,6 +49,10 @@ class CheckedStore(ObjectReader, ObjectWriter, PartSearcher, Protocol):
 
     @property
     def dimension(self) -> int | None: ...
+
+
+class CheckedPassages(CheckedStore, PassageReader, Protocol):
+    """A store that also reads passages for rerankers."""
 
 
 class CheckedKindStore(KindReader, KindWriter, Protocol):
@@ -115,7 +128,13 @@ async def raises(error: type[_E], call: Awaitable[object]) -> _E:
 
 def _filled(scope: Scope, fields: dict[str, Any]) -> Object:
     moment = fields.get("updated_at") or BASE_TIME
-    defaults = {"id": uuid4(), "namespace_id": scope.namespace_id, "created_at": moment, "updated_at": moment}
+    defaults = {
+        "id": uuid4(),
+        "namespace_id": scope.namespace_id,
+        "language": "english",
+        "created_at": moment,
+        "updated_at": moment,
+    }
     embedding = fields.get("embedding")
     if isinstance(embedding, np.ndarray):
         fields = {**fields, "embedding": tuple(embedding.tolist())}

@@ -15,6 +15,7 @@ from brain_async.testing import (
     KIND_CHECKS,
     LEDGER_CHECKS,
     NODE_OUTBOX_CHECKS,
+    PASSAGE_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
 )
@@ -22,7 +23,7 @@ from brain_async.testing import (
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + PASSAGE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(check: Callable[[MemoryStore], Awaitable[None]]) -> None:

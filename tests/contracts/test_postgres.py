@@ -14,6 +14,7 @@ from brain_async.testing import (
     KIND_CHECKS,
     LEDGER_CHECKS,
     NODE_OUTBOX_CHECKS,
+    PASSAGE_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
 )
@@ -45,7 +46,7 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + PASSAGE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(

@@ -1,11 +1,12 @@
-"""Embedders and the conversation's state satisfy their ports, signature by signature: checked by mypy, never run."""
+"""Embedders, rerankers and the conversation's state satisfy their ports, signature by signature: checked by mypy, never run."""
 
 from __future__ import annotations
 
 from brain_async import SearchContext
-from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder
+from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder, SentenceTransformerEmbedder
+from brain_async.adapters.rerank import CrossEncoderReranker, HttpReranker, MmrReranker
 from brain_async.otel import OtelObserver
-from brain_async.ports.host import Observer, QueryEmbedder
+from brain_async.ports.host import Observer, PassageReranker, QueryEmbedder
 from brain_async.ports.paging import ResultSetStore
 
 
@@ -17,10 +18,23 @@ def http_embedder(embedder: HttpEmbedder) -> QueryEmbedder:
     return embedder
 
 
+def sentence_transformer_embedder(embedder: SentenceTransformerEmbedder) -> QueryEmbedder:
+    return embedder
+
+
 def cached_embedder(embedder: CachedEmbedder) -> QueryEmbedder:
     return embedder
 
 
+def http_reranker(reranker: HttpReranker) -> PassageReranker:
+    return reranker
+
+
+def cross_encoder_reranker(reranker: CrossEncoderReranker) -> PassageReranker:
+    return reranker
+
+
+mmr_reranker: PassageReranker = MmrReranker()
 result_set_store: ResultSetStore = SearchContext()
 
 

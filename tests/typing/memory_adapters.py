@@ -8,7 +8,7 @@ from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
 from brain_async.testing.subjects import CheckedGraph, CheckedKindStore, CheckedStore
 
 object_reader: ObjectReader = MemoryStore()
@@ -16,6 +16,7 @@ object_writer: ObjectWriter = MemoryStore()
 kind_reader: KindReader = MemoryStore()
 kind_writer: KindWriter = MemoryStore()
 part_searcher: PartSearcher = MemoryStore()
+passage_reader: PassageReader = MemoryStore()
 checked_store: CheckedStore = MemoryStore()
 checked_kind_store: CheckedKindStore = MemoryStore()
 

@@ -8,7 +8,7 @@ from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
 
 
@@ -18,12 +18,13 @@ def store_ports(store: PostgresStore) -> None:
     kind_reader: KindReader = store
     kind_writer: KindWriter = store
     part_searcher: PartSearcher = store
+    passage_reader: PassageReader = store
     keeps_outbox: KeepsNodeOutbox = store
     node_outbox: NodeOutbox = store.graph_outbox
     checked_store: CheckedStore = store
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
-    del keeps_outbox, node_outbox
+    del keeps_outbox, node_outbox, passage_reader
 
 
 def health_probe(store: PostgresStore) -> HealthProbe:

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,10 +17,12 @@ from brain_async.analysis import (
     is_identifier_like,
     key_terms,
     query_key_words,
+    query_terms,
     similarity,
     trigrams,
     words,
 )
+from brain_async.languages import LANGUAGES
 
 
 @pytest.mark.parametrize(
@@ -40,6 +46,55 @@ def test_words(text: str, found: list[str]) -> None:
 def test_terms_are_stemmed_stopped_and_repeated() -> None:
     assert index_terms("The connections are connected; connecting") == ["connect", "connect", "connect"]
     assert index_terms("the and of") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("german", "Die Häuser am Fluss, das Haus", ["haus", "fluss", "haus"]),
+        ("french", "la nation et nations continuaient", ["nation", "nation", "continu"]),
+        ("russian", "важная книга и важные книги", ["важн", "книг", "важн", "книг"]),
+        ("spanish", "las canciones de la canción", ["cancion", "cancion"]),
+        ("simple", "The Houses", ["the", "houses"]),
+        ("klingon", "The Houses", ["the", "houses"]),
+        ("", "The Houses", ["hous"]),
+        ("japanese", "今日は the Houses", ["今日", "日は", "the", "houses"]),
+        ("german", "外币汇率 ACME-1423 v1a", ["外币", "币汇", "汇率", "acm", "1423", "v1a"]),
+    ],
+)
+def test_a_text_is_analysed_by_its_language(language: str, text: str, terms: list[str]) -> None:
+    assert index_terms(text, language) == terms
+
+
+def test_a_query_is_analysed_by_several_languages_at_once() -> None:
+    assert query_terms("Die Häuser", ["german"]) == ["haus"]
+    assert query_terms("die Häuser", ["german", "english"]) == ["die", "häuser", "haus"]
+    assert query_terms("house house Haus", ["english", "german"]) == ["hous", "hous", "haus"]
+    assert query_terms("汇率 houses", ["chinese", "english", "simple"]) == ["汇率", "houses", "hous"]
+    assert query_terms("house", []) == []
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_what_is_in_a_part_is_found_by_its_words(language: str) -> None:
+    text = "Häuser maisons книги σπίτια بيوت किताबें வீடுகள் evler 汇率 끝말잇기 houses 1423"
+    assert set(query_terms(text, [language])) == set(index_terms(text, language))
+    assert all(index_terms(word, language) for word in text.split())
+
+
+def test_threads_do_not_spoil_each_others_stems() -> None:
+    # Words that no test before has put into the cache, stemmed by many threads that take turns as often as they can.
+    texts = [
+        " ".join(f"{chr(97 + n)}{chr(97 + i % 26)}{chr(97 + i // 26)}tionally" for i in range(200)) for n in range(8)
+    ]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(index_terms, texts))
+    finally:
+        sys.setswitchinterval(interval)
+    english = snowballstemmer.stemmer("english")
+    assert found == [[english.stemWord(word) for word in text.split()] for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -148,6 +203,6 @@ def test_a_text_of_megabytes_is_found_by_its_beginning() -> None:
 
 def test_blobs_and_unsegmented_runs_are_not_remembered() -> None:
     index_terms("renewal")
-    remembered = analysis._terms_of_short_word.cache_info().currsize
+    remembered = analysis._short_word_terms("english").cache_info().currsize
     assert index_terms("外币汇率换算规则 " + "f" * 20_000) == ["外币", "币汇", "汇率", "率换", "换算", "算规", "规则"]
-    assert analysis._terms_of_short_word.cache_info().currsize == remembered
+    assert analysis._short_word_terms("english").cache_info().currsize == remembered

@@ -27,6 +27,9 @@ DEFAULTS = {
     "fail_on_embedder_error": False,
     "fail_on_graph_error": False,
     "fail_on_lexical_error": True,
+    "fail_on_reranker_error": False,
+    "default_language": "english",
+    "rerank_depth": 0,
     "require_namespace": False,
 }
 KNOBS = [name for name, value in DEFAULTS.items() if type(value) is int]
@@ -42,6 +45,18 @@ def test_defaults(name: str, value: Any) -> None:
 def test_an_integer_knob_of_zero_or_below_is_its_default(name: str, value: int) -> None:
     assert getattr(EngineConfig(**{name: value}), name) == DEFAULTS[name]
     assert getattr(EngineConfig(**{name: 7}), name) == 7
+
+
+@pytest.mark.parametrize(("given", "language"), [("German", "german"), ("pt-BR", "portuguese"), ("simple", "simple")])
+def test_the_default_language_by_name_or_code(given: str, language: str) -> None:
+    assert EngineConfig(default_language=given).default_language == language
+
+
+@pytest.mark.parametrize("given", ["", "germn", None, 7])
+def test_an_unknown_default_language(given: Any) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        EngineConfig(default_language=given)
+    assert caught.value.field == "default_language"
 
 
 def test_decay_can_be_switched_off() -> None:

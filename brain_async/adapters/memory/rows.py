@@ -11,8 +11,9 @@ import msgspec
 
 from brain_async.model.instant import to_utc
 from brain_async.model.object import Object
+from brain_async.ports.store import PASSAGE_CHARS
 
-__all__ = ["child_order", "evidence_view", "full_view", "listing_view", "stored_row", "utc"]
+__all__ = ["child_order", "evidence_view", "full_view", "listing_view", "passage_view", "stored_row", "utc"]
 
 _EVIDENCE_CHARS = 512
 
@@ -52,6 +53,18 @@ def evidence_view(row: Object) -> Object:
         position=row.position,
         parent_id=row.parent_id,
         content=row.content.lstrip()[:_EVIDENCE_CHARS],
+    )
+
+
+def passage_view(row: Object, *, content: bool, embedding: tuple[float, ...] | None) -> Object:
+    """Id, title, summary and parent_id, with the beginning of the content if wanted, and the embedding that is given."""
+    return Object(
+        id=row.id,
+        title=row.title,
+        summary=row.summary,
+        parent_id=row.parent_id,
+        content=row.content[:PASSAGE_CHARS] if content else "",
+        embedding=embedding,
     )
 
 

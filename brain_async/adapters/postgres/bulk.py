@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.migrate import create_vector_index
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connections
@@ -46,6 +47,7 @@ async def _each(
 async def bulk_load(
     connections: Connections,
     lexical: LexicalIndex,
+    languages: NamespaceLanguages,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     *,
     dimension: int,
@@ -61,7 +63,9 @@ async def bulk_load(
             await lexical.suspend(connection)
             await connection.execute("drop index if exists brain_objects_embedding")
     try:
-        stored, refused = await _load(connections, lexical if deferred else None, batches, dimension, progress)
+        stored, refused = await _load(
+            connections, lexical if deferred else None, languages, batches, dimension, progress
+        )
     finally:
         loaded = time.perf_counter()
         if deferred:
@@ -81,6 +85,7 @@ async def bulk_load(
 async def _load(
     connections: Connections,
     suspended: LexicalIndex | None,
+    languages: NamespaceLanguages,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     dimension: int,
     progress: Callable[[int], None] | None,
@@ -99,7 +104,7 @@ async def _load(
     try:
         while (batch := await upcoming) is not None:
             upcoming = asyncio.create_task(prepare_next())
-            results = await put_prepared(connections, Scope(), batch, dimension)
+            results = await put_prepared(connections, languages, Scope(), batch, dimension)
             for obj, result in zip(batch.objects, results, strict=True):
                 if isinstance(result, BrainError):
                     refused.append((obj.id, result))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from brain_async.adapters.postgres.filters import filter_arguments
 from brain_async.adapters.postgres.terms import encode_term
-from brain_async.analysis import index_terms
+from brain_async.analysis import query_terms
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
@@ -45,7 +47,9 @@ select * from brain_search_portable(
 """
 
 
-def portable_statement(scope: Scope, query: str, filters: Filters, *, k: int) -> tuple[str, list[Any]] | None:
-    """(sql, arguments) of the channel, or None when the query has no term."""
-    words = [encode_term(term) for term in index_terms(clean_query(query))]
+def portable_statement(
+    scope: Scope, query: str, filters: Filters, *, k: int, languages: Iterable[str] = (DEFAULT_LANGUAGE,)
+) -> tuple[str, list[Any]] | None:
+    """(sql, arguments) of the channel, or None when the query has no term in any of ``languages``."""
+    words = [encode_term(term) for term in query_terms(clean_query(query), languages)]
     return (PORTABLE_SQL, [words, k, *filter_arguments(scope, filters)]) if words else None

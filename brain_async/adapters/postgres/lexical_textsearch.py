@@ -2,17 +2,20 @@
 
 Its statistics (document frequency, mean length) are those of all namespaces together, and it stores lengths quantised, so
 scores differ a little from the portable backend's. Scores are rounded to 1e-6, so that equal texts tie. A query that repeats
-words is answered from the best by its distinct words, scored anew with the repeats.
+words is answered from the best by its distinct words, scored anew with the repeats. One index serves all languages: its
+text configuration is ``simple``, and the terms in ``lex`` were stemmed before, each object's by its own language.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from brain_async.adapters.postgres.filters import filter_arguments
 from brain_async.adapters.postgres.terms import encode_term
-from brain_async.analysis import index_terms
+from brain_async.analysis import query_terms
+from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
@@ -49,9 +52,11 @@ def create_textsearch_index(table: str, *, concurrently: bool) -> str:
     )
 
 
-def textsearch_statement(scope: Scope, query: str, filters: Filters, *, k: int) -> tuple[str, list[Any]] | None:
-    """(sql, arguments) of the channel, or None when the query has no term."""
-    repeats = Counter(encode_term(term) for term in index_terms(clean_query(query)))
+def textsearch_statement(
+    scope: Scope, query: str, filters: Filters, *, k: int, languages: Iterable[str] = (DEFAULT_LANGUAGE,)
+) -> tuple[str, list[Any]] | None:
+    """(sql, arguments) of the channel, or None when the query has no term in any of ``languages``."""
+    repeats = Counter(encode_term(term) for term in query_terms(clean_query(query), languages))
     if not repeats:
         return None
     groups: dict[int, list[str]] = {}

@@ -12,9 +12,9 @@ from brain_async.adapters.postgres.pool import Connections
 from brain_async.adapters.postgres.rows import OBJECT_COLUMNS, object_from_row
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
-from brain_async.ports.store import Hydration
+from brain_async.ports.store import PASSAGE_CHARS, Hydration
 
-__all__ = ["HYDRATE_SQL", "get", "get_many", "hydrate", "hydrate_statement", "list_children", "scan"]
+__all__ = ["HYDRATE_SQL", "get", "get_many", "hydrate", "hydrate_statement", "list_children", "read_passages", "scan"]
 
 _PART_CHARS = 512
 _VISIBLE = "o.deleted_at is null and ($1::uuid is null or o.namespace_id = $1)"
@@ -32,7 +32,8 @@ HYDRATE_SQL = f"""
 select true as whole, {OBJECT_COLUMNS}, '' as content
 from brain_objects o where o.id = any($2::uuid[]) and {_VISIBLE}
 union all
-select false, o.id, '', o.title, '', '', '{{}}', o.parent_id, o.position, '', null, null, null,
+select false, o.id, '', o.title, '', '', '{{}}', o.parent_id,
+    o.position, '', '', null, null, null,
     left(ltrim(o.content, E' \\t\\n\\r\\f\\v'), {_PART_CHARS})
 from brain_objects o where o.id = any($3::uuid[]) and {_VISIBLE}
 """
@@ -47,6 +48,13 @@ cross join lateral (
     limit $3
 ) o
 order by number, o.position nulls last, o.id
+"""
+
+PASSAGES_SQL = f"""
+select o.id, o.title, o.summary, o.parent_id,
+    case when $3 then left(o.content, {PASSAGE_CHARS}) else '' end as content,
+    case when $4 then halfvec_send(o.embedding) end as embedding
+from brain_objects o where o.id = any($2::uuid[]) and {_VISIBLE}
 """
 
 SCAN_SQL = f"""
@@ -117,6 +125,27 @@ async def list_children(
     return children
 
 
+async def read_passages(
+    connections: Connections, scope: Scope, object_ids: Sequence[UUID], *, content: bool, embedding: bool
+) -> dict[UUID, Object]:
+    """As in the port."""
+    if not object_ids:
+        return {}
+    async with connections.session() as connection:
+        rows = await connection.fetch(PASSAGES_SQL, scope.namespace_id, list(object_ids), content, embedding)
+    return {
+        row["id"]: Object(
+            id=row["id"],
+            title=row["title"],
+            summary=row["summary"],
+            parent_id=row["parent_id"],
+            content=row["content"],
+            embedding=_embedding(row["embedding"]),
+        )
+        for row in rows
+    }
+
+
 async def scan(
     connections: Connections, scope: Scope, *, first_class: bool, after: UUID | None, limit: int
 ) -> list[Object]:
@@ -129,7 +158,11 @@ async def scan(
         object_from_row(
             row,
             content=row["content"],
-            embedding=None if row["embedding"] is None else tuple(HalfVector.from_binary(row["embedding"]).to_list()),
+            embedding=_embedding(row["embedding"]),
         )
         for row in rows
     ]
+
+
+def _embedding(sent: bytes | None) -> tuple[float, ...] | None:
+    return None if sent is None else tuple(HalfVector.from_binary(sent).to_list())

@@ -17,7 +17,7 @@ from brain_async.model.relation import Edge, EdgeMeta
 __all__ = ["OBJECT_COLUMNS", "candidate_from_row", "decode_properties", "edge_from_row", "object_from_row"]
 
 OBJECT_COLUMNS = """o.id, o.kind, o.title, o.summary, o.content_type, o.properties::text as properties, o.parent_id,
-    o.position, o.embedding_model, o.namespace_id, o.created_at, o.updated_at"""
+    o.position, o.language, o.embedding_model, o.namespace_id, o.created_at, o.updated_at"""
 """What every reader needs: all but content and embedding. Properties travel as text, whatever codecs the pool has."""
 
 _LONG_NUMBER = re.compile(r"\d{19}")
@@ -45,6 +45,7 @@ def object_from_row(row: asyncpg.Record, *, content: str = "", embedding: tuple[
         summary=row["summary"],
         content=content,
         content_type=row["content_type"],
+        language=row["language"],
         properties=decode_properties(row["properties"]),
         parent_id=row["parent_id"],
         position=row["position"],

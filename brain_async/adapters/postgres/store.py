@@ -14,6 +14,7 @@ from brain_async.adapters.postgres import kinds as kind_rows
 from brain_async.adapters.postgres import reads, writes
 from brain_async.adapters.postgres.bulk import BulkLoadResult, bulk_load
 from brain_async.adapters.postgres.describe import StoreDescription, describe
+from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.lexical_portable import portable_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
@@ -45,8 +46,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and HealthProbe over an
-    asyncpg pool.
+    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and
+    HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -92,6 +93,7 @@ class PostgresStore:
             local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
         )
         self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
+        self._languages = NamespaceLanguages(self.connections)
         self._outbox = PostgresNodeOutbox(self.connections)
 
     @property
@@ -166,6 +168,7 @@ class PostgresStore:
         return await bulk_load(
             self.connections,
             self._lexical,
+            self._languages,
             batches,
             dimension=self._dimension,
             rebuild_indexes=rebuild_indexes,
@@ -195,12 +198,18 @@ class PostgresStore:
         """As in the port."""
         return await reads.scan(self.connections, scope, first_class=first_class, after=after, limit=limit)
 
+    async def read_passages(
+        self, scope: Scope, object_ids: Sequence[UUID], *, content: bool, embedding: bool
+    ) -> Mapping[UUID, Object]:
+        """As in the port. Embeddings come in the half precision they are kept in."""
+        return await reads.read_passages(self.connections, scope, object_ids, content=content, embedding=embedding)
+
     async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
         """As in the port. Also refuses, per object, values that no row can hold (InvalidValueError)."""
         if not objects:
             return []
         batch = await writes.prepare(objects, self._dimension)
-        results = await writes.put_prepared(self.connections, scope, batch, self._dimension)
+        results = await writes.put_prepared(self.connections, self._languages, scope, batch, self._dimension)
         self._puts += 1
         if self._puts % _COMPACT_EVERY == 0:
             async with self.connections.session() as connection:
@@ -232,7 +241,10 @@ class PostgresStore:
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()
         build = portable_statement if backend == "portable" else textsearch_statement
-        return await self._candidates(build(scope, query, filters, k=min(k, _MAX_K)))
+        rows = await self._languages.search(
+            scope, lambda languages: build(scope, query, filters, k=min(k, _MAX_K), languages=languages)
+        )
+        return [candidate_from_row(row) for row in rows]
 
     async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
         """As in the port."""

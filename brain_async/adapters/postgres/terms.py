@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from brain_async.analysis import index_terms
+from brain_async.languages import DEFAULT_LANGUAGE
 
 __all__ = ["MAX_LEX_CHARS", "decode_term", "encode_term", "encoded_terms"]
 
@@ -39,9 +40,12 @@ def decode_term(word: str) -> str:
     return bytes.fromhex(word[2:].encode().translate(_FROM_LETTERS).decode()).decode()
 
 
-def encoded_terms(texts: Iterable[str]) -> list[str]:
-    """The encoded index terms of ``texts`` joined, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
-    words = [encode_term(term) for term in index_terms(" ".join(texts))]
+def encoded_terms(texts: Iterable[str], language: str = DEFAULT_LANGUAGE) -> list[str]:
+    """The encoded index terms of ``texts`` joined, analysed in ``language``.
+
+    In order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces.
+    """
+    words = [encode_term(term) for term in index_terms(" ".join(texts), language)]
     room = MAX_LEX_CHARS
     if sum(map(len, words)) + len(words) <= room:
         return words

@@ -16,6 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from brain_async.adapters.postgres.errors import may_succeed_again
+from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
 from brain_async.adapters.postgres.vectors import storable_embedding
@@ -51,22 +52,23 @@ LOCK_SQL = "select * from brain_lock($1::uuid[], $2::uuid[], $3::uuid[])"
 PUT_SQL = """
 insert into brain_objects as t (
     id, namespace_id, parent_id, position, kind, title, summary, content, content_type, properties, lex, lex_len, terms,
-    embedding, embedding_model, created_at, updated_at)
+    embedding, embedding_model, created_at, updated_at, language)
 select u.id, u.namespace_id, u.parent_id, u.position, u.kind, u.title, u.summary, u.content, u.content_type,
     u.properties::jsonb, u.lex, u.lex_len, string_to_array(u.terms, ' '),
-    case when u.slot > 0 then ($18::real[])[(u.slot - 1) * $19::int + 1 : u.slot * $19::int]::halfvec end,
-    u.embedding_model, u.created_at, u.updated_at
+    case when u.slot > 0 then ($19::real[])[(u.slot - 1) * $20::int + 1 : u.slot * $20::int]::halfvec end,
+    u.embedding_model, u.created_at, u.updated_at, u.language
 from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::int[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::timestamptz[])
+    $10::text[], $11::text[], $12::int[], $13::text[], $14::int[], $15::text[], $16::timestamptz[], $17::timestamptz[],
+    $18::text[])
     as u(id, namespace_id, parent_id, position, kind, title, summary, content, content_type, properties, lex, lex_len,
-         terms, slot, embedding_model, created_at, updated_at)
+         terms, slot, embedding_model, created_at, updated_at, language)
 order by u.id
 on conflict (id) do update set
     parent_id = excluded.parent_id, position = excluded.position, kind = excluded.kind, title = excluded.title,
     summary = excluded.summary, content = excluded.content, content_type = excluded.content_type,
     properties = excluded.properties, lex = excluded.lex, lex_len = excluded.lex_len, terms = excluded.terms,
     embedding = excluded.embedding, embedding_model = excluded.embedding_model, updated_at = excluded.updated_at,
-    deleted_at = null, parent_deleted = false
+    language = excluded.language, deleted_at = null, parent_deleted = false
 where t.namespace_id = excluded.namespace_id
 returning t.id, t.created_at, t.updated_at
 """
@@ -112,6 +114,7 @@ class _Row(NamedTuple):
     embedding_model: str
     created_at: datetime
     updated_at: datetime
+    language: str
 
 
 class PreparedBatch(NamedTuple):
@@ -154,7 +157,7 @@ def _utc(obj: Object, field: str) -> datetime:
 
 
 def _row(obj: Object, dimension: int) -> _Row:
-    for field in ("kind", "title", "summary", "content", "content_type", "embedding_model"):
+    for field in ("kind", "title", "summary", "content", "content_type", "language", "embedding_model"):
         if UNSTORABLE.search(getattr(obj, field)):
             raise InvalidValueError(f"{field} of {obj.id} holds NUL or a lone surrogate", field=field)
     if obj.position is not None and obj.position not in _INT64:
@@ -177,6 +180,7 @@ def _row(obj: Object, dimension: int) -> _Row:
         embedding_model=obj.embedding_model,
         created_at=_utc(obj, "created_at"),
         updated_at=_utc(obj, "updated_at"),
+        language=obj.language,
     )
 
 
@@ -211,7 +215,7 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
     analysed = []
     for row in rows:
         if row.parent_id is not None:
-            words = encoded_terms((row.title, row.summary, row.content))
+            words = encoded_terms((row.title, row.summary, row.content), row.language)
             terms = " ".join(key_terms(row.title, row.content))
             row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms)
         analysed.append(row)
@@ -250,14 +254,14 @@ async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
 
 
 async def put_prepared(
-    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+    connections: Connections, languages: NamespaceLanguages, scope: Scope, batch: PreparedBatch, dimension: int
 ) -> list[Object | BrainError]:
     """Write a prepared batch in one transaction; results as in the port."""
-    return await retrying(lambda: _put_once(connections, scope, batch, dimension))
+    return await retrying(lambda: _put_once(connections, languages, scope, batch, dimension))
 
 
 async def _put_once(
-    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+    connections: Connections, languages: NamespaceLanguages, scope: Scope, batch: PreparedBatch, dimension: int
 ) -> list[Object | BrainError]:
     ids = [row.id for row in batch.rows if row is not None]
     parents = {row.parent_id for row in batch.rows if row is not None and row.parent_id is not None} - set(ids)
@@ -275,6 +279,9 @@ async def _put_once(
         undeleted = [each for each in stored if each in states and states[each].deleted]
         if undeleted:
             await connection.execute(UNDELETE_PARTS_SQL, undeleted)
+        new = languages.unknown((row.namespace_id, row.language) for row in rows if row.parent_id is not None)
+        await languages.record(connection, new)
+    languages.recorded(new)
     return [
         verdict if verdict is not None else _result(obj, stored)
         for obj, verdict in zip(batch.objects, verdicts, strict=True)

@@ -53,6 +53,22 @@ def test_a_changed_file_is_written_again_without_its_old_sections_and_links(file
     assert best["evidence"][0]["title"] == "Guide > Pruning"
 
 
+def test_the_language_of_the_files(files_home: Path, folder: Path) -> None:
+    namespace = str(uuid4())
+    (folder / "stadt.md").write_text("# Stadt\n\nDie Häuser am Fluss.\n")
+    arguments = (folder, "--namespace", namespace)
+    assert report("ingest", *arguments, home=files_home)["added"] == 1
+    found = report("ingest", *arguments, "--language", "de", home=files_home)
+    assert (found["changed"], found["written"]) == (1, 2), "another language is written anew"
+    assert report("ingest", *arguments, "--language", "german", home=files_home)["unchanged"] == 1
+    page = report("search", "das Haus", "--namespace", namespace, "--explain", home=files_home)
+    channels = {rank["channel"] for hit in page["objects"][0]["explain"] for rank in hit["channels"]}
+    assert "lexical" in channels
+    refused = brain("ingest", *arguments, "--language", "germn", home=files_home)
+    assert refused.returncode != 0
+    assert "germn" in refused.stderr
+
+
 def test_a_single_file_keeps_its_links_to_what_is_stored(files_home: Path, docs: Path) -> None:
     report("ingest", docs, home=files_home)
     (docs / "guide.md").write_text(GUIDE + "\nAnd more.\n")

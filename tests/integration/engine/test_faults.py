@@ -15,8 +15,6 @@ from brain_async import (
     EmbedderError,
     EngineConfig,
     Object,
-    RerankerError,
-    RichObject,
     observe,
 )
 from brain_async.ports.host import OperationStart
@@ -192,69 +190,6 @@ async def test_a_hanging_walk_and_edge_search_are_bounded(engine_world: World) -
             await session.expand_many([parent.key], ["about"])
         with pytest.raises(BackendTimeoutError):
             await session.find_links("about", "x")
-
-
-# The reranker
-
-
-class Reranker:
-    """Applies ``change`` to the objects."""
-
-    def __init__(self, change: Callable[[Sequence[RichObject]], Awaitable[Sequence[RichObject] | None]]) -> None:
-        self._change = change
-        self.asked: list[tuple[str, int]] = []
-
-    async def rerank(self, query: str, objects: Sequence[RichObject]) -> Sequence[RichObject] | None:
-        self.asked.append((query, len(objects)))
-        return await self._change(objects)
-
-
-async def turned(objects: Sequence[RichObject]) -> Sequence[RichObject]:
-    return list(objects)[::-1]
-
-
-async def test_search_hands_over_one_page_and_find_objects_everything(engine_world: World) -> None:
-    plain, reranker = engine_world.session(), Reranker(turned)
-    session = engine_world.session(reranker=reranker)
-    for number in range(5):
-        await put_family(plain, ["lemon " * (number + 1)], title=f"lemon {number}")
-    assert ids(await session.search("lemon", limit=3)) == ids(await plain.search("lemon", limit=3))[::-1]
-    assert ids(await session.find_exact("lemon", limit=3)) == ids(await plain.find_exact("lemon", limit=3))[::-1]
-    whole = ids(await plain.find_objects("lemon", limit=5))
-    assert ids(await session.find_objects("lemon", limit=3)) == whole[::-1][:3]
-    assert ids(await session.continue_()) == whole[::-1][3:], (
-        "the order of the reranker is kept; continue is not reranked"
-    )
-    assert reranker.asked == [("lemon", 3), ("lemon", 3), ("lemon", 5)]
-
-
-async def test_what_the_reranker_drops_is_explained(engine_world: World) -> None:
-    async def first_only(objects: Sequence[RichObject]) -> Sequence[RichObject]:
-        return objects[:1]
-
-    session = engine_world.session(reranker=Reranker(first_only))
-    for number in range(3):
-        await put_family(session, ["lemon"], title=f"D{number}")
-    everything = ids(await engine_world.session().search("lemon"))
-    page = await session.search("lemon", explain=True, explain_ids=[key for key in everything if key is not None])
-    assert len(page.objects) == 1
-    assert page.explanation is not None
-    assert [missing.reason.endswith("left out by the reranker") for missing in page.explanation.missing] == [True, True]
-
-
-async def test_a_failing_or_hanging_reranker_is_an_error(engine_world: World) -> None:
-    async def fail(objects: Sequence[RichObject]) -> None:
-        raise RuntimeError("no model")
-
-    async def wait(objects: Sequence[RichObject]) -> None:
-        await hang()
-
-    await put_family(engine_world.session(), ["lemon"], title="lemon")
-    for change, error in ((fail, RerankerError), (wait, BackendTimeoutError)):
-        session = engine_world.session(reranker=Reranker(change), config=SHORT)
-        for verb in (session.search, session.find_exact, session.find_objects):
-            with anyio.fail_after(5), pytest.raises(error):
-                await verb("lemon")
 
 
 # The observer

@@ -47,7 +47,8 @@ async def reasons(*asked: int, filters: Filters = NO_FILTERS) -> dict[int, str]:
         [UUID(int=number) for number in asked],
         fusion="rrf",
         weights={"lexical": 1.0},
-        hydrated=[UUID(int=number) for number in (10, 20, 40)],
+        dropped=[UUID(int=40)],
+        reranked=2,
         promoted=[promoted(number) for number in (10, 40, 20, 30)],
         ranked=[fused(number) for number in (11, 12, 21, 31, 41, 61)],
         filters=filters,
@@ -55,7 +56,7 @@ async def reasons(*asked: int, filters: Filters = NO_FILTERS) -> dict[int, str]:
     )
     assert page.objects == PAGE.objects
     assert page.explanation is not None
-    assert (page.explanation.fusion, page.explanation.candidates) == ("rrf", 6)
+    assert (page.explanation.fusion, page.explanation.candidates, page.explanation.reranked) == ("rrf", 6, 2)
     return {missing.id.int: missing.reason for missing in page.explanation.missing}
 
 

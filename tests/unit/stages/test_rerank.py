@@ -11,6 +11,7 @@ import pytest
 from brain_async.errors import BackendTimeoutError, RerankerError
 from brain_async.model.results import RichObject
 from brain_async.stages.rerank import rerank
+from tests.unit.stages.shelf import SCOPE
 
 OBJECTS = [RichObject(id=UUID(int=number), kind="thing") for number in (1, 2, 3)]
 
@@ -31,31 +32,31 @@ class Reranker:
 
 
 async def test_none_leaves_the_order() -> None:
-    assert await rerank(Reranker(None), "q", OBJECTS) == tuple(OBJECTS)
+    assert await rerank(Reranker(None), None, SCOPE, "q", OBJECTS) == tuple(OBJECTS)
 
 
 async def test_it_may_reorder_and_drop() -> None:
     reranker = Reranker([OBJECTS[2], OBJECTS[0]])
-    assert await rerank(reranker, "q", OBJECTS) == (OBJECTS[2], OBJECTS[0])
+    assert await rerank(reranker, None, SCOPE, "q", OBJECTS) == (OBJECTS[2], OBJECTS[0])
     assert reranker.asked == [("q", OBJECTS)]
 
 
 async def test_it_is_not_asked_about_nothing() -> None:
     reranker = Reranker(ValueError())
-    assert await rerank(reranker, "q", []) == ()
+    assert await rerank(reranker, None, SCOPE, "q", []) == ()
     assert reranker.asked == []
 
 
 async def test_a_failure_is_a_reranker_error_with_its_cause() -> None:
     cause = ValueError("model")
     with pytest.raises(RerankerError, match="model") as caught:
-        await rerank(Reranker(cause), "q", OBJECTS)
+        await rerank(Reranker(cause), None, SCOPE, "q", OBJECTS)
     assert caught.value.__cause__ is cause
 
 
 async def test_the_librarys_own_errors_pass() -> None:
     with pytest.raises(BackendTimeoutError):
-        await rerank(Reranker(BackendTimeoutError("slow")), "q", OBJECTS)
+        await rerank(Reranker(BackendTimeoutError("slow")), None, SCOPE, "q", OBJECTS)
 
 
 @pytest.mark.parametrize(
@@ -65,4 +66,4 @@ async def test_the_librarys_own_errors_pass() -> None:
 )
 async def test_what_it_was_not_given_is_refused(answer: Any) -> None:
     with pytest.raises(RerankerError):
-        await rerank(Reranker(answer), "q", OBJECTS)
+        await rerank(Reranker(answer), None, SCOPE, "q", OBJECTS)

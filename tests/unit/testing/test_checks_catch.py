@@ -26,6 +26,7 @@ from brain_async.testing import (
     GRAPH_CHECKS,
     GRAPH_WALK_CHECKS,
     HEALTH_CHECKS,
+    PASSAGE_CHECKS,
     RERANKER_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
@@ -87,9 +88,21 @@ class Rewriting:
         return [msgspec.structs.replace(obj, title="better") for obj in objects]
 
 
+class Alternating:
+    """Turns every second page."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def rerank(self, query: str, objects: Sequence[RichObject]) -> Sequence[RichObject] | None:
+        self.calls += 1
+        return objects[:: (-1) ** self.calls]
+
+
 async def test_reranker_checks() -> None:
     assert await failures(RERANKER_CHECKS, Reversing) == set()
     assert await failures(RERANKER_CHECKS, Rewriting) == {"check_rerank_returns_a_selection"}
+    assert await failures(RERANKER_CHECKS, Alternating) == {"check_rerank_is_repeatable"}
 
 
 class LeakyStore(MemoryStore):
@@ -108,6 +121,22 @@ class LateFilterStore(MemoryStore):
         return [hit for hit in hits if hit.id in allowed]
 
 
+class MonolingualStore(MemoryStore):
+    """Takes everything for English."""
+
+    async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[object]:
+        return await super().put_objects(scope, [msgspec.structs.replace(obj, language="english") for obj in objects])
+
+
+class OpenStore(MemoryStore):
+    """Reads passages whatever their namespace."""
+
+    async def read_passages(
+        self, scope: Scope, object_ids: Sequence[UUID], *, content: bool, embedding: bool
+    ) -> Mapping[UUID, Object]:
+        return await super().read_passages(Scope(), object_ids, content=content, embedding=embedding)
+
+
 class GreedyStore(MemoryStore):
     """Writes under whatever namespace the object names."""
 
@@ -118,6 +147,12 @@ class GreedyStore(MemoryStore):
 async def test_store_checks() -> None:
     assert "check_other_namespaces_are_never_seen" in await failures(SEARCH_CHECKS, LeakyStore)
     assert "check_selective_filters_still_fill_k" in await failures(SEARCH_CHECKS, LateFilterStore)
+    assert await failures(SEARCH_CHECKS, MonolingualStore) == {
+        "check_parts_are_analysed_in_their_language",
+        "check_languages_of_other_namespaces_do_not_matter",
+        "check_a_part_put_in_another_language_is_analysed_anew",
+    }
+    assert await failures(PASSAGE_CHECKS, OpenStore) == {"check_read_passages_sees_what_the_scope_does"}
     assert await failures(STORE_CHECKS, GreedyStore) == {"check_put_refusals_leave_neighbours_stored"}
 
 

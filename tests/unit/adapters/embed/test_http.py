@@ -7,19 +7,15 @@ import base64
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import anyio
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 
 from brain_async.adapters.embed import HttpEmbedder, open_http_embedder
-from brain_async.adapters.embed.http import _retry_after
 from brain_async.errors import (
     BackendTimeoutError,
     ClosedError,
@@ -28,8 +24,8 @@ from brain_async.errors import (
     InvalidInputError,
 )
 from brain_async.ports.host import QueryEmbedder
+from tests.unit.adapters.loopback import Listener, Reply, ScriptedServer, listening, raw
 
-Reply = tuple[int, Mapping[str, str], bytes]
 _KEY = "sk-secret-123"
 
 
@@ -42,82 +38,24 @@ def embeddings(body: Mapping[str, Any]) -> Reply:
     return 200, {}, json.dumps({"object": "list", "data": data, "model": body["model"]}).encode()
 
 
-def raw(content: bytes | str, status: int = 200, **headers: str) -> Callable[[Mapping[str, Any]], Reply]:
-    encoded = content.encode() if isinstance(content, str) else content
-    return lambda body: (status, {name.replace("_", "-"): value for name, value in headers.items()}, encoded)
-
-
-class EmbeddingServer:
-    """An ASGI app that answers with ``script``'s replies in turn, then with embeddings, and keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.url = ""
-        self.script: list[Callable[[Mapping[str, Any]], Reply]] = []
-        self.bodies: list[Mapping[str, Any]] = []
-        self.paths: list[str] = []
-        self.headers: list[Mapping[str, str]] = []
-        self.delay = 0.0
-
-    async def __call__(
-        self,
-        scope: Mapping[str, Any],
-        receive: Callable[[], Awaitable[Mapping[str, Any]]],
-        send: Callable[[Mapping[str, Any]], Awaitable[None]],
-    ) -> None:
-        content, more = b"", True
-        while more:
-            message = await receive()
-            content += message.get("body", b"")
-            more = message.get("more_body", False)
-        body = json.loads(content)
-        self.bodies.append(body)
-        self.paths.append(scope["path"])
-        self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
-        await anyio.sleep(self.delay)
-        status, headers, reply = (self.script.pop(0) if self.script else embeddings)(body)
-        raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": raw_headers})
-        await send({"type": "http.response.body", "body": reply})
-
-
-class Listener:
-    """What listens, for all tests: it hands every request to the ``app`` of the running one."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.app = EmbeddingServer()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.app(scope, receive, send)
-
-
 @pytest.fixture(scope="module")
 async def listener() -> AsyncIterator[Listener]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        found = Listener(f"http://127.0.0.1:{listening.getsockname()[1]}")
-        runner = uvicorn.Server(
-            uvicorn.Config(found, lifespan="off", ws="none", log_level="critical", timeout_graceful_shutdown=1)
-        )
-        task = asyncio.create_task(runner.serve(sockets=[listening]))
+    async with listening() as found:
         yield found
-        runner.should_exit = True
-        await task
 
 
 @pytest.fixture
-def server(listener: Listener) -> EmbeddingServer:
-    listener.app = EmbeddingServer()
-    listener.app.url = listener.url
-    return listener.app
+def server(listener: Listener) -> ScriptedServer:
+    return listener.serve(embeddings)
 
 
 @pytest.fixture
-async def embedder(server: EmbeddingServer) -> AsyncIterator[HttpEmbedder]:
+async def embedder(server: ScriptedServer) -> AsyncIterator[HttpEmbedder]:
     async with open_http_embedder(server.url, model="tiny", dimension=3, api_key=_KEY, timeout=2.0) as embedder:
         yield embedder
 
 
-async def test_a_query(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_a_query(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     vector = await embedder.embed("hello")
     assert vector.tolist() == vector_of("hello")
     assert vector.dtype == np.float32
@@ -139,14 +77,14 @@ async def test_a_query(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
         ("/v1?version=2", "/v1/embeddings"),
     ],
 )
-async def test_address(server: EmbeddingServer, suffix: str, path: str) -> None:
+async def test_address(server: ScriptedServer, suffix: str, path: str) -> None:
     async with open_http_embedder(server.url + suffix, model="tiny", dimension=3) as embedder:
         await embedder.embed("x")
     assert server.paths == [path]
     assert "authorization" not in server.headers[0]
 
 
-async def test_batches_by_count_and_by_characters_keep_the_order(server: EmbeddingServer) -> None:
+async def test_batches_by_count_and_by_characters_keep_the_order(server: ScriptedServer) -> None:
     texts = ["x" * n for n in (1, 2, 3, 30, 4, 5)]
     async with open_http_embedder(server.url, model="tiny", dimension=3, batch_size=2, batch_chars=10) as embedder:
         vectors = await embedder.embed_many(texts)
@@ -157,7 +95,7 @@ async def test_batches_by_count_and_by_characters_keep_the_order(server: Embeddi
     assert vectors[:, 0].tolist() == [1, 2, 3, 30, 4, 5]
 
 
-async def test_order_is_by_index_and_base64_is_read(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_order_is_by_index_and_base64_is_read(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     def reversed_base64(body: Mapping[str, Any]) -> Reply:
         data = [
             {"index": i, "embedding": base64.b64encode(np.array(vector_of(text), "<f4").tobytes()).decode()}
@@ -169,12 +107,12 @@ async def test_order_is_by_index_and_base64_is_read(server: EmbeddingServer, emb
     assert (await embedder.embed_many(["a", "bb", "ccc"]))[:, 0].tolist() == [1, 2, 3]
 
 
-async def test_a_reply_without_indexes_is_taken_in_order(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_a_reply_without_indexes_is_taken_in_order(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     server.script = [raw(json.dumps({"data": [{"embedding": [1, 2, 3]}, {"embedding": [4, 5, 6]}]}))]
     assert (await embedder.embed_many(["a", "b"])).tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-async def test_a_large_reply(server: EmbeddingServer) -> None:
+async def test_a_large_reply(server: ScriptedServer) -> None:
     row = np.linspace(-1, 1, 4096)
     server.script = [raw(json.dumps({"data": [{"index": i, "embedding": row.tolist()} for i in range(20)]}))]
     async with open_http_embedder(server.url, model="tiny", dimension=4096) as embedder:
@@ -183,28 +121,20 @@ async def test_a_large_reply(server: EmbeddingServer) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-async def test_passing_failures_are_retried(server: EmbeddingServer, embedder: HttpEmbedder, status: int) -> None:
+async def test_passing_failures_are_retried(server: ScriptedServer, embedder: HttpEmbedder, status: int) -> None:
     server.script = [raw("busy", status)]
     assert (await embedder.embed("hello"))[0] == 5
     assert len(server.bodies) == 2
 
 
-async def test_retry_after_is_waited_for(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_retry_after_is_waited_for(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     server.script = [raw("slow down", 429, Retry_After="1")]
     before = time.monotonic()
     await embedder.embed("hello")
     assert 1.0 <= time.monotonic() - before < 5.0
 
 
-def test_retry_after_as_seconds_or_date() -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=20)
-    assert 18 < _retry_after(format_datetime(soon, usegmt=True)) <= 20
-    assert _retry_after(format_datetime(soon - timedelta(minutes=1), usegmt=True)) == 0
-    assert _retry_after("2.5") == 2.5
-    assert [_retry_after(value) for value in ("", "soon", "-3", "nan")] == [0, 0, 0, 0]
-
-
-async def test_retries_are_bounded(server: EmbeddingServer) -> None:
+async def test_retries_are_bounded(server: ScriptedServer) -> None:
     server.script = [raw("down", 500)] * 3
     async with open_http_embedder(server.url, model="tiny", dimension=3, retries=1) as embedder:
         with pytest.raises(EmbedderError, match="answered 500: down"):
@@ -212,7 +142,7 @@ async def test_retries_are_bounded(server: EmbeddingServer) -> None:
     assert len(server.bodies) == 2
 
 
-async def test_a_refusal_is_final_and_hides_the_key(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_a_refusal_is_final_and_hides_the_key(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     server.script = [raw(f"no such key: {_KEY}", 401)]
     with pytest.raises(EmbedderError, match=r"/v1/embeddings answered 401: no such key: \*\*\*") as caught:
         await embedder.embed("hello")
@@ -220,7 +150,7 @@ async def test_a_refusal_is_final_and_hides_the_key(server: EmbeddingServer, emb
     assert len(server.bodies) == 1
 
 
-async def test_a_secret_in_the_url_is_not_shown(server: EmbeddingServer) -> None:
+async def test_a_secret_in_the_url_is_not_shown(server: ScriptedServer) -> None:
     server.script = [raw("no", 403)]
     url = server.url.replace("http://", "http://user:hidden@") + "/v1?key=hidden"
     async with open_http_embedder(url, model="tiny", dimension=3) as embedder:
@@ -229,7 +159,7 @@ async def test_a_secret_in_the_url_is_not_shown(server: EmbeddingServer) -> None
     assert "hidden" not in str(caught.value)
 
 
-async def test_a_hanging_server_times_out(server: EmbeddingServer) -> None:
+async def test_a_hanging_server_times_out(server: ScriptedServer) -> None:
     server.delay = 3.0
     async with open_http_embedder(server.url, model="tiny", dimension=3, timeout=0.1, retries=1) as embedder:
         before = time.monotonic()
@@ -239,7 +169,7 @@ async def test_a_hanging_server_times_out(server: EmbeddingServer) -> None:
         assert isinstance(caught.value.__cause__, TimeoutError)
 
 
-async def test_cancelling_leaves_the_client_usable(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
+async def test_cancelling_leaves_the_client_usable(server: ScriptedServer, embedder: HttpEmbedder) -> None:
     server.delay = 0.5
     with anyio.move_on_after(0.05) as scope:
         await embedder.embed("hello")
@@ -257,7 +187,7 @@ async def test_a_refused_connection() -> None:
     assert isinstance(caught.value.__cause__, httpx.ConnectError)
 
 
-async def test_a_server_that_hangs_up_is_asked_again(server: EmbeddingServer) -> None:
+async def test_a_server_that_hangs_up_is_asked_again(server: ScriptedServer) -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.close()
@@ -270,7 +200,7 @@ async def test_a_server_that_hangs_up_is_asked_again(server: EmbeddingServer) ->
     assert isinstance(caught.value.__cause__, httpx.TransportError)
 
 
-async def test_another_dimension(server: EmbeddingServer) -> None:
+async def test_another_dimension(server: ScriptedServer) -> None:
     async with open_http_embedder(server.url, model="tiny", dimension=4) as embedder:
         with pytest.raises(DimensionMismatchError, match=r"3 dimensions.* 4") as caught:
             await embedder.embed("hello")
@@ -298,14 +228,14 @@ async def test_another_dimension(server: EmbeddingServer) -> None:
         b'{"data": [{"embedding": [1, 2, 3]}, {"embedding": [1, 2, 3]}]}',
     ],
 )
-async def test_what_is_no_embedding(server: EmbeddingServer, embedder: HttpEmbedder, content: bytes) -> None:
+async def test_what_is_no_embedding(server: ScriptedServer, embedder: HttpEmbedder, content: bytes) -> None:
     server.script = [raw(content)]
     with pytest.raises(EmbedderError):
         await embedder.embed("hello")
     assert (await embedder.embed("hello"))[0] == 5
 
 
-async def test_the_hosts_client_is_used_and_left_open(server: EmbeddingServer) -> None:
+async def test_the_hosts_client_is_used_and_left_open(server: ScriptedServer) -> None:
     async with httpx.AsyncClient(headers={"X-Host": "yes"}) as client:
         embedder = HttpEmbedder(client, server.url, model="tiny", dimension=3)
         await embedder.embed("hello")

@@ -121,7 +121,7 @@ async def test_parts_of_a_deleted_parent_do_not_count_in_the_scores_of_others() 
 async def test_a_long_text_is_analysed_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     analysed_in: list[str] = []
     monkeypatch.setattr(
-        store_module, "index_terms", lambda text: analysed_in.append(current_thread().name) or index_terms(text)
+        store_module, "index_terms", lambda *given: analysed_in.append(current_thread().name) or index_terms(*given)
     )
     store, scope = MemoryStore(), fresh_scope()
     parent, parts = family(scope, [{"content": "walrus"}, {"content": "walrus ivory " * 2_000}])

@@ -55,6 +55,7 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
 
     evaluation: Evaluation
     config: EngineConfig
+    weights: FusionWeights
     embedder: str
     lexical_backend: str
     server_version: str
@@ -74,11 +75,8 @@ async def run_eval(options: EvalOptions, phases: Phases) -> Evaluated:
     Judge(collection)
     async with _open_embedder(options) as inner:
         embedder = CachedEmbedder(inner)
-        config = EngineConfig(
-            fusion=fusion,
-            weights=parse_weights(options.weights, EngineConfig().weights),
-            search_channels=parse_channels(options.channels),
-        )
+        config = EngineConfig(fusion=fusion, search_channels=parse_channels(options.channels))
+        weights = parse_weights(options.weights, FusionWeights.with_dense_share(embedder.dense_share))
         # A Postgres holds vectors of one length, so each embedder has one of its own.
         home = options.home / re.sub(r"[^A-Za-z0-9._-]+", "-", f"{embedder.model}-{embedder.dimension}").strip("-.")
         phases.begin("starting PostgreSQL")
@@ -97,15 +95,18 @@ async def run_eval(options: EvalOptions, phases: Phases) -> Evaluated:
             def open_with(config: EngineConfig) -> Engine:
                 return Engine(local.store, graph=local.graph, embedder=embedder, config=config)
 
-            systems = evaluated_systems(config)
+            systems = evaluated_systems(config, weights)
             found = await evaluate(open_with, scope, collection, documents, systems, begin=phases.begin)
             if options.tune:
-                tuning = await tune_weights(open_with, scope, collection, documents, config, begin=phases.begin)
+                tuning = await tune_weights(
+                    open_with, scope, collection, documents, config, weights, begin=phases.begin
+                )
                 found = msgspec.structs.replace(found, tuning=tuning)
             description = await local.store.describe()
     return Evaluated(
         evaluation=found,
         config=config,
+        weights=weights,
         embedder=embedder.model,
         lexical_backend=description.lexical_backend,
         server_version=description.server_version,
@@ -174,7 +175,7 @@ def evaluation_report(done: Evaluated) -> dict[str, Any]:
     return {
         "command": "eval",
         **_rounded(msgspec.to_builtins(found)),
-        "weights": msgspec.to_builtins(done.config.weights),
+        "weights": msgspec.to_builtins(done.weights),
         "fusion": done.config.fusion,
         "channels": done.config.search_channels,
         "embedder": done.embedder,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from brain_async.config import ChannelName, EngineConfig
+from brain_async.config import ChannelName, EngineConfig, FusionWeights
 
 __all__ = ["BM25", "WHOLE", "Role", "System", "evaluated_systems"]
 
@@ -28,22 +28,22 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     channels: tuple[ChannelName, ...] | None = None
 
 
-def evaluated_systems(config: EngineConfig) -> list[System]:
-    """The systems to compare, in the order of the channels, the whole last.
+def evaluated_systems(config: EngineConfig, weights: FusionWeights) -> list[System]:
+    """The systems to compare, in the order of the channels, the whole last, all with ``weights`` in place of the config's.
 
     BM25 is always among those alone. A channel of weight 0 runs alone only: the whole is the same without it.
     """
-    channels = config.search_channels
+    config, channels = msgspec.structs.replace(config, weights=weights), config.search_channels
     alone: tuple[ChannelName, ...] = channels if BM25 in channels else ("lexical", *channels)
     systems = [System(name=name, role="alone", config=config, channels=(name,)) for name in alone]
-    weighing = [name for name in channels if getattr(config.weights, name) > 0 and not _is_off(config, name)]
+    weighing = [
+        name
+        for name in channels
+        if getattr(weights, name) > 0 and not (name == "trigram" and weights.trigram_natural == 0)
+    ]
     if len(weighing) > 1:
         systems += [_without(config, name, channels) for name in weighing]
     return [*systems, System(name=WHOLE, role="whole", config=config)]
-
-
-def _is_off(config: EngineConfig, channel: ChannelName) -> bool:
-    return channel == "trigram" and config.weights.trigram_natural == 0
 
 
 def _without(config: EngineConfig, channel: ChannelName, channels: Sequence[ChannelName]) -> System:

@@ -39,10 +39,11 @@ async def tune_weights(
     collection: Collection,
     documents: Mapping[UUID, str],
     config: EngineConfig,
+    weights: FusionWeights,
     *,
     begin: Callable[[str], Progress] | None = None,
 ) -> Tuning:
-    """Weights for the channels of ``config`` that have one and weigh anything, chosen one channel after the other.
+    """``weights`` made better for the channels of ``config`` that weigh anything, chosen one channel after the other.
 
     A channel's weight is tried from 0 to 1 in tenths while the others share the rest as they do; it changes only for
     0.002 of nDCG@10 or more. ``open_with``, ``documents`` and ``begin`` as for ``evaluate``. Raises InvalidInputError with
@@ -55,14 +56,14 @@ async def tune_weights(
     judge = Judge(collection)
     chosen_on, tested_on = halves(collection.queries)
 
-    async def values(weights: Mapping[ChannelName, float], queries: Sequence[Query], what: str) -> dict[str, float]:
-        weighed = msgspec.structs.replace(config, weights=_with(config.weights, weights))
+    async def values(tried: Mapping[ChannelName, float], queries: Sequence[Query], what: str) -> dict[str, float]:
+        weighed = msgspec.structs.replace(config, weights=_with(weights, tried))
         system = System(name=WHOLE, role="whole", config=weighed)
         progress = begin(what) if begin is not None else None
         asked = await ask(open_with(weighed), scope, system, queries, documents, progress=progress)
         return judge.values(asked.ranking)[NDCG]
 
-    before = {name: weight for name in config.search_channels if (weight := getattr(config.weights, name)) > 0}
+    before = {name: weight for name in config.search_channels if (weight := getattr(weights, name)) > 0}
     best, best_mean = before, statistics.fmean((await values(before, chosen_on, "tuning")).values())
     for name in before if len(before) > 1 else ():
         for tried in _variants(best, name):

@@ -48,7 +48,8 @@ class OppositeEmbedder:
 DOCUMENTS = tuple(Document(f"d-{animal}", animal, f"The {animal}. It is here.") for animal in ANIMALS)
 QUERIES = tuple(Query(f"q-{animal}", f"where is the {animal}") for animal in ANIMALS)
 COLLECTION = Collection("animals", DOCUMENTS, QUERIES, {f"q-{name}": {f"d-{name}": 1} for name in ANIMALS}, "digest")
-CONFIG = EngineConfig(search_channels=("lexical", "vector"), weights=FusionWeights(lexical=0.2, vector=0.8))
+CONFIG = EngineConfig(search_channels=("lexical", "vector"))
+WEIGHTS = FusionWeights(lexical=0.2, vector=0.8)
 
 
 class Filled:
@@ -95,7 +96,9 @@ async def test_every_system_is_measured_and_held_against_bm25() -> None:
         begun.append(what)
         return lambda done, total: told.append((done, total))
 
-    found = await evaluate(filled.open_with, scope, COLLECTION, parents, evaluated_systems(CONFIG), begin=begin)
+    found = await evaluate(
+        filled.open_with, scope, COLLECTION, parents, evaluated_systems(CONFIG, WEIGHTS), begin=begin
+    )
     by_name = {system.name: system for system in found.systems}
     assert (found.collection, found.documents, found.queries) == ("animals", 6, 6)
     assert by_name["lexical"].measures == {"nDCG@10": 1.0, "R@10": 1.0, "R@50": 1.0, "RR@10": 1.0}
@@ -114,7 +117,7 @@ async def test_every_system_is_measured_and_held_against_bm25() -> None:
 async def test_tuning_takes_weight_from_a_channel_that_is_wrong() -> None:
     filled = Filled()
     scope, parents, _ = await filled.ingest()
-    found = await tune_weights(filled.open_with, scope, COLLECTION, parents, CONFIG)
+    found = await tune_weights(filled.open_with, scope, COLLECTION, parents, CONFIG, WEIGHTS)
     assert found.weights["vector"] < found.weights["lexical"]
     assert found.ndcg_after == 1.0 > found.ndcg_before
     assert (found.tuned_on, found.tested_on) == (3, 3)
@@ -125,7 +128,7 @@ async def test_tuning_needs_two_queries() -> None:
     scope, parents, _ = await filled.ingest()
     single = Collection("one", DOCUMENTS, QUERIES[:1], COLLECTION.grades, "digest")
     with pytest.raises(InvalidInputError, match="one query is too few"):
-        await tune_weights(filled.open_with, scope, single, parents, CONFIG)
+        await tune_weights(filled.open_with, scope, single, parents, CONFIG, WEIGHTS)
 
 
 def test_halves_are_always_the_same_and_share_nothing() -> None:

@@ -115,7 +115,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     rrf_k: int = 60
     fusion: FusionMethod = "relative"
     weights: FusionWeights | None = None
-    agreement: float = 0.3
+    agreement: float = 0.4
     search_channels: tuple[ChannelName, ...] = ("lexical", "trigram", "vector", "graph_text", "graph_vector")
     decay_lambda: float = 0.02
     evidence_n: int = 3

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slow soak check fix bench bench-quality clean
+.PHONY: help demo test test-slow soak check fix bench bench-quality bench-embed clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ bench: $(VENV)/.installed-test,bench ## the benchmarks, with JSON reports in bui
 
 bench-quality: $(VENV)/.installed-bench ## nDCG on test collections in the BEIR layout: make bench-quality DATA="folder ..."
 	$(BIN)/python benchmarks/bench_quality.py $(DATA) $(ARGS)
+
+bench-embed: $(VENV)/.installed-bench,sentence-transformers ## what local embedders cost and are worth: DATA="folder ..." ARGS="--model folder"
+	$(BIN)/python benchmarks/bench_embedders.py $(DATA) $(ARGS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 
 import anyio
 import asyncpg
 import pytest
 
+from brain_async.adapters.memory import MemoryStore
 from brain_async.adapters.postgres import PostgresStore
 from brain_async.languages import LANGUAGES
 from brain_async.model.filters import Filters
@@ -78,6 +80,32 @@ async def test_writers_of_many_languages_never_wait_in_a_circle(open_store: Open
     assert {tuple(row) for row in recorded} >= {
         (key, language) for key in (scope.namespace_id, NIL_UUID) for language in languages
     }
+
+
+_TEXT = (
+    "Haus Häuser house houses maison maisons die der the les nationale nationales книга книги книгой канал 汇率 外币汇率"
+    " 끝말잇기 ACME-1423 running läuft laufen courir cours canción canciones evlerin ev"
+)
+
+
+async def test_memory_and_postgres_agree_on_every_mixture(store: PostgresStore) -> None:
+    random, scope, memory = Random(11), fresh_scope(), MemoryStore(dimension=4)
+    words = _TEXT.split()
+    languages = ["english", "german", "french", "russian", "spanish", "turkish", "chinese", "simple", ""]
+    fields = [
+        {"language": random.choice(languages), "content": " ".join(random.choices(words, k=random.randint(1, 12)))}
+        for _ in range(120)
+    ]
+    parent, parts = family(scope, fields)
+    for each in (store, memory):
+        await put_all(each, scope, parent, *parts)
+    for _ in range(60):
+        query = " ".join(random.choices(words, k=random.randint(1, 4)))
+        here = [(hit.id, hit.score) for hit in await memory.search_lexical(scope, query, Filters(), k=200)]
+        there = [(hit.id, hit.score) for hit in await store.search_lexical(scope, query, Filters(), k=200)]
+        assert {key for key, _ in there} == {key for key, _ in here}, query
+        if store.lexical_backend == "portable":
+            assert [score for _, score in there] == pytest.approx([score for _, score in here], abs=1e-6), query
 
 
 async def test_a_refused_batch_records_nothing(store: PostgresStore) -> None:

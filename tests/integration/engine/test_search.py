@@ -16,8 +16,8 @@ from brain_async import (
     ResultSetNotFoundError,
     ResultSetStoreRequiredError,
     Scope,
-    Session,
     SearchRequest,
+    Session,
 )
 from tests.integration.engine.world import (
     RecordingObserver,

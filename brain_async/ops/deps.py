@@ -12,7 +12,7 @@ import msgspec
 
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
-from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
+from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig, FusionWeights
 from brain_async.errors import (
     BackendError,
     BackendTimeoutError,
@@ -36,7 +36,7 @@ from brain_async.ports.graph import (
     GraphWalker,
     GraphWriter,
 )
-from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker, SuggestsDenseShare
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
@@ -112,6 +112,16 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def now(self) -> datetime:
         """The config's clock."""
         return self.config.now()
+
+    @property
+    def weights(self) -> FusionWeights:
+        """The config's, else those that the embedder suggests, else the defaults."""
+        if self.config.weights is not None:
+            return self.config.weights
+        embedder: object = self.embedder
+        if isinstance(embedder, SuggestsDenseShare):
+            return FusionWeights.with_dense_share(embedder.dense_share)
+        return FusionWeights()
 
     def check_scope(self, scope: Scope) -> None:
         """Raises NamespaceRequiredError under ``require_namespace`` when ``scope`` has none, InvalidInputError for no Scope."""

@@ -10,19 +10,17 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.cortex.batch import Asking, Batch, NewEdge
-from brain_async.cortex.edge_data import encode_edge_data
-from brain_async.cortex.engine_edge import all_labels, edge_of, edge_of_record, labels_by_code, stored_records
+from brain_async.cortex.batch import Asking, Batch
+from brain_async.cortex.edge_writes import live_edges, record_edges
+from brain_async.cortex.engine_edge import all_labels, edge_of, labels_by_code
 from brain_async.cortex.incident import IncidentCursor, incident_edges
 from brain_async.cortex.keys import FORWARD, REVERSE, edge_prefix, is_removed, node_prefix
 from brain_async.cortex.ledger import Ledger
 from brain_async.cortex.notes import NoteIndex
-from brain_async.cortex.record import EdgeMetadata
 from brain_async.cortex.view import LedgerView
-from brain_async.errors import NamespaceMismatchError
 from brain_async.model.candidate import EdgeHit
 from brain_async.model.object import Object
-from brain_async.model.recording import owned_by, recorded_edge
+from brain_async.model.recording import owned_by
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 from brain_async.ports.kv import Change, Work
@@ -110,32 +108,13 @@ class CortexGraph:
 
 
 def _add_work(edges: Sequence[Edge], at: datetime) -> Work[None]:
-    """Insert or update, the later of two edges of one key last."""
-    known = yield from _live_edges([edge.key for edge in edges])
-    recorded: dict[EdgeKey, Edge] = {}
-    for edge in edges:
-        before = known.get(edge.key)
-        if before is not None and before.namespace_id != edge.namespace_id:
-            raise NamespaceMismatchError("another namespace holds an edge of this key", field="namespace_id")
-        known[edge.key] = recorded[edge.key] = recorded_edge(
-            edge, known_created_at=None if before is None else before.meta.created_at, now=at
-        )
-    batch = Batch(at)
-    for label in dict.fromkeys(key.relation_type for key in recorded):
-        yield from batch.register(label)
-    yield from batch.add([_new(edge) for edge in recorded.values()], update=True)
-    return (yield from batch.finish()), None
-
-
-def _new(edge: Edge) -> NewEdge:
-    data = encode_edge_data(edge.meta, edge.namespace_id)
-    meta = EdgeMetadata(data=data, created_at=edge.meta.created_at)
-    return NewEdge(edge.from_id, edge.relation_type, edge.to_id, meta)
+    change, _ = yield from record_edges(edges, at)
+    return change, None
 
 
 def _remove_work(scope: Scope, keys: Sequence[EdgeKey], at: datetime) -> Work[None]:
     """Remove those of the edges that the scope sees."""
-    known = yield from _live_edges(keys)
+    known = yield from live_edges(keys)
     return (yield from _removal(scope, known.values(), at, "")), None
 
 
@@ -151,13 +130,6 @@ def _removal(scope: Scope, edges: Iterable[Edge], at: datetime, reason: str) -> 
     seen = [(edge.from_id, edge.relation_type, edge.to_id) for edge in edges if scope.sees(edge.namespace_id)]
     yield from batch.remove(seen, reason=reason, by="")
     return (yield from batch.finish())
-
-
-def _live_edges(keys: Iterable[EdgeKey]) -> Asking[dict[EdgeKey, Edge]]:
-    """Those of these edges that are live, whatever their namespace."""
-    found = yield from stored_records(keys)
-    labels = yield from labels_by_code()
-    return {key: edge_of_record(record, labels) for key, (record, _) in found.items() if not record.tombstoned}
 
 
 async def _neighbors(

@@ -2,6 +2,7 @@
 
 from brain_async.adapters.postgres.bulk import BulkLoadResult
 from brain_async.adapters.postgres.describe import StoreDescription
+from brain_async.adapters.postgres.edge_events import read_edge_events
 from brain_async.adapters.postgres.kv import PostgresKeyValueStore
 from brain_async.adapters.postgres.ledger import PostgresEdgeLedger
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice
@@ -16,4 +17,5 @@ __all__ = [
     "PostgresStore",
     "StoreDescription",
     "open_postgres",
+    "read_edge_events",
 ]

@@ -24,7 +24,11 @@ def test_a_home_in_use(demo_home_dir: Path) -> None:
     assert set(found["store"]["extensions"]) == {"vector", "pg_trgm"}
     assert set(found["store"]["available"]) == {"vector", "pg_trgm", "pg_textsearch"}
     assert found["graph_nodes"] == found["store"]["parents"] > 0
-    assert found["graph_edges"] == found["store"]["edges"] > 0
+    assert found["graph_edges"] == found["edges"] > 0
+    head = report("ledger", "root", home=demo_home_dir)
+    assert (found["ledger_head"], found["ledger_root"]) == (head["seq"], head["overall_root"])
+    assert report("ledger", "verify", home=demo_home_dir)["ok"]
+    assert found["writer"] is None
     assert (found["drift"]["compared"], found["drift"]["missing_nodes"]) == (True, 0)
     assert found["dimension"] == found["store"]["dimension"]
     assert {package["extra"] for package in found["packages"]} == {"", "local", "cli"}

@@ -83,6 +83,17 @@ def outcomes(page: SearchPage) -> dict[str, str]:
     return {outcome.channel: outcome.status for outcome in page.outcomes}
 
 
+def depths(pairs: list[tuple[UUID, UUID]], seed: UUID, hops: int, direction: str) -> dict[UUID, int]:
+    """How far each node is from ``seed``."""
+    steps = (pairs if direction != "in" else []) + ([(b, a) for a, b in pairs] if direction != "out" else [])
+    found = {seed: 0}
+    for depth in range(1, hops + 1):
+        reached = {b for a, b in steps if found.get(a) == depth - 1} - found.keys()
+        found |= dict.fromkeys(reached, depth)
+    del found[seed]
+    return found
+
+
 async def all_pages(session: Session, page: SearchPage, *, limit: int = 0) -> list[UUID]:
     """The ids of ``page`` and of all that follow it."""
     found = [obj.id for obj in page.objects]

@@ -31,7 +31,7 @@ REMOVED_WITH_OBJECT = "an object was removed"
 """The reason of edges that ``remove_objects`` removes."""
 
 _FEW = 99
-"""A side of a node with at most so many edges is read whole, whatever their types: one short page of a distant store."""
+"""A side of a node with at most so many edges is read whole, whatever their types: one request of a hop reads all of these."""
 
 _LAST_PEER = b"\xff" * 16
 
@@ -67,7 +67,12 @@ class CortexGraph:
             labels = dict.fromkeys(map(canonical_relation_type, relation_types)) if relation_types else sorted(codes)
             asked = [(label, codes[label]) for label in labels if label in codes]
             sides = [side for side in _SIDES if direction in (side[1], "both")]
-            return {node: await _neighbors(view, scope, node, asked, sides, limit) for node in dict.fromkeys(frontier)}
+            nodes = list(dict.fromkeys(frontier))
+            if limit <= 0:
+                return {node: [] for node in nodes}
+            prefixes = [node_prefix(side, node.bytes) for node in nodes for side, _ in sides]
+            first = await view.reader.scan_many(prefixes, limit=_FEW + 1)
+            return {node: await _neighbors(view, scope, node, asked, sides, first, limit) for node in nodes}
 
     # GraphWriter
 
@@ -133,12 +138,16 @@ def _removal(scope: Scope, edges: Iterable[Edge], at: datetime, reason: str) -> 
 
 
 async def _neighbors(
-    view: LedgerView, scope: Scope, node: UUID, asked: Iterable[tuple[str, int]], sides: Sequence[_Side], limit: int
+    view: LedgerView,
+    scope: Scope,
+    node: UUID,
+    asked: Iterable[tuple[str, int]],
+    sides: Sequence[_Side],
+    first: Mapping[bytes, Sequence[tuple[bytes, bytes]]],
+    limit: int,
 ) -> list[Neighbor]:
     found: list[Neighbor] = []
-    if limit <= 0:
-        return found
-    around = [(direction, await _around(view, side, node.bytes)) for side, direction in sides]
+    around = [(direction, await _around(view, side, node.bytes, first)) for side, direction in sides]
     for label, code in asked:
         for direction, edges in around:
             async for value in edges.of_type(code):
@@ -170,12 +179,13 @@ class _Around(msgspec.Struct, frozen=True):
                 yield value
 
 
-async def _around(view: LedgerView, side: bytes, node: bytes) -> _Around:
-    prefix, values, count = node_prefix(side, node), dict[int, list[bytes]](), 0
-    async for key, value in view.reader.scan(prefix):
-        count += 1
-        if count > _FEW:
-            return _Around(view, side, node, False, {code: [] for code in await _types(view, side, node)})
+async def _around(
+    view: LedgerView, side: bytes, node: bytes, first: Mapping[bytes, Sequence[tuple[bytes, bytes]]]
+) -> _Around:
+    prefix, values = node_prefix(side, node), dict[int, list[bytes]]()
+    if len(first[prefix]) > _FEW:
+        return _Around(view, side, node, False, {code: [] for code in await _types(view, side, node)})
+    for key, value in first[prefix]:
         values.setdefault(key[len(prefix)], []).append(value)
     return _Around(view, side, node, True, values)
 

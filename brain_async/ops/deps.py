@@ -179,7 +179,11 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def graph_writer(self) -> GraphWriter:
         """The graph's writer. Raises GraphWriterRequiredError."""
         if self.can.graph_writer is None:
-            raise GraphWriterRequiredError("a graph that can write is required")
+            raise GraphWriterRequiredError(
+                "no graph is attached, and links need one that can write"
+                if self.can.graph_reader is None
+                else "the graph is only read here: links are written by a process that has it open for writing"
+            )
         return self.can.graph_writer
 
     @property

@@ -36,7 +36,7 @@ from brain_async.ports.graph import (
 from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import FusedSearcher, KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
 from brain_async.stages.rerank import rerank
@@ -50,6 +50,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     writer: ObjectWriter | None
     searcher: PartSearcher | None
+    fused_searcher: FusedSearcher | None
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
     graph_reader: GraphReader | None
@@ -69,6 +70,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             writer=store if isinstance(store, ObjectWriter) else None,
             searcher=store if isinstance(store, PartSearcher) else None,
+            fused_searcher=store if isinstance(store, FusedSearcher) else None,
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,
             graph_reader=graph if isinstance(graph, GraphReader) else None,

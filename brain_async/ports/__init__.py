@@ -6,6 +6,7 @@ from brain_async.ports.host import Observer, OperationEnd, OperationStart, Progr
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import (
+    FusedSearcher,
     Hydration,
     KindReader,
     KindWriter,
@@ -17,6 +18,7 @@ from brain_async.ports.store import (
 
 __all__ = [
     "EdgeLedger",
+    "FusedSearcher",
     "GraphEdgeSearcher",
     "GraphObjectSearcher",
     "GraphReader",

@@ -15,14 +15,20 @@ MAX_ROUNDS = 8
 
 
 async def spread(
-    search: Callable[[Filters], Awaitable[Sequence[Candidate]]], filters: Filters, *, k: int, parents: int
+    search: Callable[[Filters], Awaitable[Sequence[Candidate]]],
+    filters: Filters,
+    *,
+    k: int,
+    parents: int,
+    first: Sequence[Candidate] | None = None,
 ) -> Sequence[Candidate]:
     """The hits of ``search``, best first, searched again until they belong to ``parents`` parents or there are no more.
 
     ``search`` gives at most ``k`` hits. While those it gave are a full ``k`` of too few parents, the parents found are
-    excluded and the next ``k`` added behind them. Usually one search is enough.
+    excluded and the next ``k`` added behind them. Usually one search is enough. ``first`` is what that one gave, if it has
+    been made.
     """
-    found = last = await search(filters)
+    found = last = await search(filters) if first is None else first
     owners: set[UUID] = set()
     for _ in range(MAX_ROUNDS - 1):
         if len(last) < k or _reaches(parents, owners, last):

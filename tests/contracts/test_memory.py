@@ -9,6 +9,7 @@ import pytest
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
 from brain_async.testing import (
     EDGE_OUTBOX_CHECKS,
+    FUSED_CHECKS,
     GRAPH_CHECKS,
     GRAPH_SCAN_CHECKS,
     HEALTH_CHECKS,
@@ -22,7 +23,7 @@ from brain_async.testing import (
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(check: Callable[[MemoryStore], Awaitable[None]]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
 from brain_async.testing import (
     EDGE_OUTBOX_CHECKS,
+    FUSED_CHECKS,
     HEALTH_CHECKS,
     KIND_CHECKS,
     LEDGER_CHECKS,
@@ -45,7 +46,7 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(

@@ -8,7 +8,7 @@ from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.store import FusedSearcher, KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
 
 
@@ -17,13 +17,14 @@ def store_ports(store: PostgresStore) -> None:
     object_writer: ObjectWriter = store
     kind_reader: KindReader = store
     kind_writer: KindWriter = store
+    fused_searcher: FusedSearcher = store
     part_searcher: PartSearcher = store
     keeps_outbox: KeepsNodeOutbox = store
     node_outbox: NodeOutbox = store.graph_outbox
     checked_store: CheckedStore = store
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
-    del keeps_outbox, node_outbox
+    del keeps_outbox, node_outbox, fused_searcher
 
 
 def health_probe(store: PostgresStore) -> HealthProbe:

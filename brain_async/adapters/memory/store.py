@@ -18,6 +18,7 @@ from brain_async.adapters.memory.rows import child_order, evidence_view, full_vi
 from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
 from brain_async.analysis import index_terms, key_terms, query_key_words
+from brain_async.config import ChannelName
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.inverted_index import InvertedIndex
 from brain_async.model.admission import StoredState, admit
@@ -210,6 +211,27 @@ class MemoryStore:
         groups = every if scope.namespace_id is None else [(scope.namespace_id, True)]
         found = self._vectors.search(groups, vector, self._columns.mask(scope, filters), k)
         return self._candidates(scope, filters, k, found)
+
+    async def search_fused(
+        self,
+        scope: Scope,
+        query: str,
+        vector: Vector | None,
+        filters: Filters,
+        channels: Sequence[ChannelName],
+        *,
+        k: int,
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        """As in the port."""
+        found: dict[ChannelName, Sequence[Candidate]] = {}
+        for channel in channels:
+            if channel == "lexical":
+                found[channel] = await self.search_lexical(scope, query, filters, k=k)
+            elif channel == "trigram":
+                found[channel] = await self.search_trigram(scope, query, filters, k=k)
+            else:
+                found[channel] = [] if vector is None else await self.search_vector(scope, vector, filters, k=k)
+        return found
 
     def _candidates(self, scope: Scope, filters: Filters, k: int, found: tuple[Slots, Scores]) -> list[Candidate]:
         slots, scores = found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import anyio
@@ -14,6 +14,7 @@ from brain_async.adapters.postgres import kinds as kind_rows
 from brain_async.adapters.postgres import reads, writes
 from brain_async.adapters.postgres.bulk import BulkLoadResult, bulk_load
 from brain_async.adapters.postgres.describe import StoreDescription, describe
+from brain_async.adapters.postgres.fused import fused_hits, fused_statement
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.lexical_portable import portable_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
@@ -24,6 +25,7 @@ from brain_async.adapters.postgres.probe import probe
 from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
+from brain_async.config import ChannelName
 from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresStore", "open_postgres"]
 
+T = TypeVar("T")
+
 _MAX_K = 2**31 - 1_024
 _COMPACT_EVERY = 256
 _REBUILDS = 3
@@ -45,8 +49,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, KeepsNodeOutbox and HealthProbe over an
-    asyncpg pool.
+    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, FusedSearcher, KeepsNodeOutbox and
+    HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -223,11 +227,15 @@ class PostgresStore:
         """As in the port. A stale index is rebuilt first; SearchIndexNotReadyError while a bulk load is running."""
         if k <= 0:
             return []
+        return await self._on_a_fresh_index(lambda: self._search_lexical(scope, query, filters, k))
+
+    async def _on_a_fresh_index(self, search: Callable[[], Awaitable[T]]) -> T:
+        """What ``search`` finds, the lexical index being rebuilt as long as it turns out to be stale."""
         for _ in range(_REBUILDS):
             with suppress(SearchIndexNotReadyError):
-                return await self._search_lexical(scope, query, filters, k)
+                return await search()
             await self._lexical.ensure_ready()
-        return await self._search_lexical(scope, query, filters, k)
+        return await search()
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()
@@ -247,6 +255,40 @@ class PostgresStore:
         return await self._candidates(
             vector_statement(scope, vector, filters, k=min(k, _MAX_K), dimension=self._dimension)
         )
+
+    async def search_fused(
+        self,
+        scope: Scope,
+        query: str,
+        vector: Vector | None,
+        filters: Filters,
+        channels: Sequence[ChannelName],
+        *,
+        k: int,
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        """As in the port: one statement on one connection. The lexical index is kept fresh as by ``search_lexical``."""
+        if k <= 0:
+            return {channel: [] for channel in channels}
+        return await self._on_a_fresh_index(lambda: self._search_fused(scope, query, vector, filters, channels, k))
+
+    async def _search_fused(
+        self, scope: Scope, query: str, vector: Vector | None, filters: Filters, channels: Sequence[ChannelName], k: int
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        statement = fused_statement(
+            scope,
+            query,
+            vector,
+            filters,
+            channels,
+            k=min(k, _MAX_K),
+            dimension=self._dimension,
+            backend=await self._lexical.backend(),
+        )
+        if statement is None:
+            return {channel: [] for channel in channels}
+        sql, arguments = statement
+        async with self.connections.session() as connection:
+            return fused_hits(channels, await connection.fetch(sql, *arguments))
 
     async def _candidates(self, statement: tuple[str, list[Any]] | None) -> Sequence[Candidate]:
         if statement is None:

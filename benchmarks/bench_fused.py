@@ -25,6 +25,8 @@ from report import Check, Report, percentile
 LIMIT = 10
 CANDIDATES = 50
 POOL = 8
+BUSY = 16
+"""Searches at once from which fused has to be no slower; alone, its channels take turns on one core."""
 SEARCHES = {1: 150, 4: 300, 16: 400, 64: 400}
 MODES: tuple[StoreChannels, ...] = ("concurrent", "fused")
 
@@ -60,7 +62,9 @@ async def compare(report: Report, searches: dict[StoreChannels, Search], queries
             for mode in MODES
         }
         ratio = statistics.median(f / c for f, c in zip(rates["fused"], rates["concurrent"], strict=True))
-        report.checks.append(Check.of(f"fused_vs_concurrent_c{concurrency}", ratio, ">=", 1.0))
+        report.checks.append(
+            Check.of(f"fused_vs_concurrent_c{concurrency}", ratio, ">=", 1.0 if concurrency >= BUSY else 0.8)
+        )
 
 
 async def run(documents: int, lexical: str, rounds: int, home: Path) -> Report:

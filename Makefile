@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slow soak check fix bench bench-quality clean
+.PHONY: help demo test test-slow soak check fix bench bench-peers bench-quality clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
+
+# Tests run on two to four processes, each with a database server of its own.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # A stamp per extra: installing again only when the project file or the pins change.
 $(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml constraints.txt
@@ -21,7 +24,7 @@ demo: $(VENV)/.installed-local,cli ## install what it needs and run the main job
 	$(BIN)/brain demo $(ARGS)
 
 test: $(VENV)/.installed-test ## install what they need and run the tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-slow: $(VENV)/.installed-test ## the tests marked slow
 	$(BIN)/python -m pytest -m slow $(ARGS)
@@ -35,7 +38,7 @@ check: $(VENV)/.installed-dev ## lint, types, import rules, unused code, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vulture
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 fix: $(VENV)/.installed-dev ## format, and fix what can be fixed
 	$(BIN)/ruff format .
@@ -50,6 +53,18 @@ bench: $(VENV)/.installed-test,bench ## the benchmarks, with JSON reports in bui
 	$(BIN)/python benchmarks/bench_serve.py --json > build/bench_serve.json
 	$(BIN)/python benchmarks/bench_cortex.py --edges 1000000 --json > build/bench_cortex.json
 	@cat build/bench_search.json build/bench_engine.json build/bench_fused.json build/bench_helix.json build/bench_serve.json build/bench_cortex.json
+
+PEERS := floor langchain llamaindex txtai
+
+# A virtual environment for each peer; pins by name and version in its requirements.txt.
+build/peers/%/.installed: benchmarks/peers/%/requirements.txt
+	$(PYTHON) -m venv build/peers/$*/venv
+	build/peers/$*/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench-peers: $(VENV)/.installed-bench $(PEERS:%=build/peers/%/.installed) ## ours against other libraries: make bench-peers DATA="folder ..."
+	$(BIN)/python benchmarks/bench_peers.py --data $(DATA) --json $(ARGS) > build/bench_peers.json
+	@cat build/bench_peers.json
 
 bench-quality: $(VENV)/.installed-bench ## nDCG on test collections in the BEIR layout: make bench-quality DATA="folder ..."
 	$(BIN)/python benchmarks/bench_quality.py $(DATA) $(ARGS)

@@ -18,13 +18,17 @@ import snowballstemmer
 __all__ = [
     "MAX_INDEX_TERMS",
     "MAX_QUERY_KEY_WORDS",
+    "STOP_WORDS",
     "TRIGRAM_THRESHOLD",
     "index_terms",
+    "index_terms_and_words",
     "is_identifier_like",
+    "is_unsegmented",
     "key_terms",
     "plain_terms",
     "query_key_words",
     "similarity",
+    "terms_of_word",
     "trigrams",
     "words",
 ]
@@ -52,7 +56,7 @@ _RUN = re.compile(f"[{_UNSEGMENTED}]+|(?:[^\\W_{_UNSEGMENTED}]|[{_MARKS}])+")
 _UNSEGMENTED_START = re.compile(f"[{_UNSEGMENTED}]")
 
 # NLTK's English list, without what splitting at apostrophes leaves to the single letters at its end.
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
     its itself they them their theirs themselves what which who whom this that these those am is are was were be been
@@ -63,12 +67,18 @@ _STOP_WORDS = frozenset(
     shouldn wasn weren won wouldn s t d ll m o re ve y
     """.split()  # noqa: SIM905
 )
+"""English words that are no index terms, lower-case."""
 
 _stemmer = snowballstemmer.stemmer("english")
 
 
 def _fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+
+
+def is_unsegmented(word: str) -> bool:
+    """Whether ``word`` begins with a letter of a script that is written without spaces."""
+    return _UNSEGMENTED_START.match(word) is not None
 
 
 def words(text: str) -> list[str]:
@@ -84,8 +94,9 @@ def _each_word(text: str) -> Iterable[str]:
     return (match.group() for match in _RUN.finditer(folded))
 
 
-def _terms_of_word(word: str) -> tuple[str, ...]:
-    if not word.isascii() and _UNSEGMENTED_START.match(word):
+def terms_of_word(word: str) -> tuple[str, ...]:
+    """The index terms of one of ``words``: none of a stop word, several of an unsegmented run."""
+    if not word.isascii() and is_unsegmented(word):
         return tuple(word[i : i + 2] for i in range(min(len(word) - 1, MAX_INDEX_TERMS))) or (word,)
     # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
     return _terms_of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
@@ -93,16 +104,30 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 17)
 def _terms_of_short_word(word: str) -> tuple[str, ...]:
-    if word in _STOP_WORDS:
+    if word in STOP_WORDS:
         return ()
     return (_stemmer.stemWord(word),) if word.isascii() and word.isalpha() else (word,)
 
 
 def index_terms(text: str) -> list[str]:
     """The terms a part or a query is matched by, in text order with repeats, at most ``MAX_INDEX_TERMS``."""
+    return _terms_of_words(_each_word(text))
+
+
+def index_terms_and_words(text: str) -> tuple[list[str], frozenset[str]]:
+    """``index_terms`` and the distinct words that they were made of, stop words among them."""
+    found = _each_word(text)
+    if isinstance(found, list):
+        return _terms_of_words(found), frozenset(found)
+    read: set[str] = set()
+    terms = _terms_of_words(word for word in found if read.add(word) is None)  # type: ignore[func-returns-value]
+    return terms, frozenset(read)
+
+
+def _terms_of_words(found: Iterable[str]) -> list[str]:
     terms: list[str] = []
-    for word in _each_word(text):
-        terms.extend(_terms_of_word(word))
+    for word in found:
+        terms.extend(terms_of_word(word))
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms
@@ -115,8 +140,8 @@ def plain_terms(text: str) -> list[str]:
     """
     terms: list[str] = []
     for word in _each_word(text):
-        if _UNSEGMENTED_START.match(word):
-            terms.extend(_terms_of_word(word))
+        if is_unsegmented(word):
+            terms.extend(terms_of_word(word))
         else:
             terms.append(word)
         if len(terms) >= MAX_INDEX_TERMS:
@@ -147,7 +172,7 @@ def is_identifier_like(query: str) -> bool:
 
 
 def _usable_key(term: str) -> bool:
-    return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in _STOP_WORDS
+    return MIN_KEY_CHARS <= len(term) <= MAX_TERM_CHARS and term not in STOP_WORDS
 
 
 def _distinct_keys(found: Iterable[str]) -> dict[str, None]:

@@ -90,6 +90,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         channel_timeout: deadline of one channel, in seconds.
         embed_timeout: deadline of embedding a query, in seconds (within the vector channels' deadline).
         embed_batch_timeout: deadline of embedding one batch of documents (at most 128) on a write, in seconds.
+        respell: search with the corpus's spelling of words that the corpus does not hold; see ``stages.respell``.
+        respell_timeout: deadline of looking them up, in seconds; after it the query stays as it is.
         rerank_timeout: deadline of reranking a page, in seconds.
         graph_timeout: deadline of one graph write, in seconds.
         graph_writes: what a write does when the row (or the recorded link) is durable and the graph fails. ``strict`` raises;
@@ -124,6 +126,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     channel_timeout: float = 5.0
     embed_timeout: float = 5.0
     embed_batch_timeout: float = 300.0
+    respell: bool = True
+    respell_timeout: float = 1.0
     rerank_timeout: float = 30.0
     graph_timeout: float = 30.0
     graph_writes: GraphWrites = "strict"
@@ -142,6 +146,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             elif field.name.endswith("_timeout"):
                 if not _is_finite(value) or value <= 0:
                     raise _wrong(field.name, "a number of seconds above 0", value)
+            elif type(field.default) is bool and type(value) is not bool:
+                raise _wrong(field.name, "True or False", value)
             elif type(field.default) is float and not _is_finite(value):
                 raise _wrong(field.name, "a number", value)
         if self.fusion not in get_args(FusionMethod):

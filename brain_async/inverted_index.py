@@ -146,6 +146,11 @@ class InvertedIndex:
         else:
             documents.hide(slot)
 
+    def frequency(self, groups: Iterable[Hashable], term: str) -> int:
+        """How many documents of ``groups`` hold ``term``."""
+        matches = [self._groups[group].matching(term) for group in groups if group in self._groups]
+        return sum(len(match[0]) for match in matches if match is not None)
+
     def search(self, groups: Iterable[Hashable], terms: Iterable[str]) -> tuple[Slots, Scores]:
         """The slots of ``groups`` that hold any of ``terms``, in no order, and their scores, all above 0."""
         searched = [self._groups[group] for group in groups if group in self._groups]

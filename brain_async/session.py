@@ -139,6 +139,7 @@ class Session:
         limit: int = 0,
         scope_ids: Sequence[UUID] = (),
         channels: Sequence[ChannelName] | None = None,
+        respell: bool | None = None,
         explain: bool = False,
         explain_ids: Sequence[UUID] = (),
     ) -> SearchPage:
@@ -149,6 +150,7 @@ class Session:
             limit=limit,
             scope_ids=scope_ids,
             channels=channels,
+            respell=respell,
             explain=explain,
             explain_ids=explain_ids,
         )

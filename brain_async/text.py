@@ -19,6 +19,7 @@ __all__ = [
     "format_number",
     "index_text",
     "index_text_with_parent",
+    "lexical_text",
     "snippet",
 ]
 
@@ -61,6 +62,11 @@ def entity_index_text(obj: Object) -> str:
         obj.content.strip()[:ENTITY_CONTENT_CHARS],
     ]
     return "\n".join(line for line in lines if line)
+
+
+def lexical_text(obj: Object) -> str:
+    """What a part is found by in the lexical index: its title, summary and content."""
+    return f"{obj.title} {obj.summary} {obj.content}"
 
 
 def index_text(obj: Object) -> str:

@@ -16,9 +16,11 @@ from helixgraph.request import Request
 
 __all__ = ["Connection"]
 
-_ATTEMPTS = 12
+_READ_ATTEMPTS = 12
+# Writers of many processes on a busy machine collide again and again: about ten seconds of repeating in all.
+_WRITE_ATTEMPTS = 40
 _FIRST_PAUSE = 0.005  # seconds; doubles to _LONGEST_PAUSE, jittered
-_LONGEST_PAUSE = 0.25
+_LONGEST_PAUSE = 0.5
 _EMBEDDED = "embedded://helixdb"
 
 # Writers of one client take turns, whichever graphs they come through. A lock belongs to the event loop it is used in.
@@ -44,7 +46,7 @@ class Connection:
         """The reply by entry name. Never waits for a writer."""
         with helix_errors():
             async with asyncio.timeout(self._timeout):
-                for attempt in range(1, _ATTEMPTS):
+                for attempt in range(1, _READ_ATTEMPTS):
                     try:
                         return await self._send(request)
                     except HelixError as error:
@@ -78,7 +80,7 @@ class Connection:
                     try:
                         return task.result()
                     except HelixError as error:
-                        if attempt == _ATTEMPTS or not is_transient(error):
+                        if attempt == _WRITE_ATTEMPTS or not is_transient(error):
                             raise
                 await _pause(attempt)
         finally:

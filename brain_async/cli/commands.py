@@ -16,6 +16,7 @@ from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
 from brain_async.cli.ledger_commands import ledger
 from brain_async.cli.mcp_command import mcp
 from brain_async.cli.options import (
+    AsTyped,
     DemoHome,
     Explain,
     FilterItems,
@@ -128,6 +129,7 @@ def search(
     limit: Limit = 0,
     scope_id: ScopeIds = None,
     explain: Explain = False,
+    as_typed: AsTyped = False,
     home: Home = None,
     namespace: Namespace = None,
     as_json: Json = False,
@@ -135,11 +137,14 @@ def search(
     """Find what answers a question, with the passages that do."""
     from brain_async.cli import query as asking
 
-    request = _search_request(query, kind, filter_, limit, scope_id, explain=explain or not as_json)
+    request = _search_request(
+        query, kind, filter_, limit, scope_id, explain=explain or not as_json, respell=False if as_typed else None
+    )
     folder = _folder(home, default_home())
     (page, parts), seconds = _run(asking.search(folder, namespace, request))
+    shown = " ".join([query, *(put for _, put in page.respelled)])
     _show_page(
-        "search", folder, page, seconds, limit, query=query, as_json=as_json, explained=parts if explain else None
+        "search", folder, page, seconds, limit, query=shown, as_json=as_json, explained=parts if explain else None
     )
 
 
@@ -323,6 +328,7 @@ def _search_request(
     scope_ids: list[UUID] | None,
     *,
     explain: bool,
+    respell: bool | None = None,
 ) -> SearchRequest:
     from brain_async.cli.query import parse_filters
     from brain_async.model.requests import SearchRequest
@@ -332,6 +338,7 @@ def _search_request(
         filters=_checked(parse_filters, filters or (), kinds or ()),
         limit=limit,
         scope_ids=scope_ids or (),
+        respell=respell,
         explain=explain,
     )
 

@@ -12,7 +12,19 @@ import typer
 from brain_async.cli.home import data_home
 from brain_async.config import EngineConfig
 
-__all__ = ["DemoHome", "Explain", "FilterItems", "Home", "Hops", "Json", "Kinds", "Limit", "Namespace", "ScopeIds"]
+__all__ = [
+    "AsTyped",
+    "DemoHome",
+    "Explain",
+    "FilterItems",
+    "Home",
+    "Hops",
+    "Json",
+    "Kinds",
+    "Limit",
+    "Namespace",
+    "ScopeIds",
+]
 
 _CONFIG = EngineConfig()
 _DATA = str(data_home()).replace(str(Path.home()), "~")
@@ -71,4 +83,5 @@ ScopeIds = Annotated[
     list[UUID] | None, typer.Option("--scope-id", help="Only these objects and their parts.", show_default=False)
 ]
 Explain = Annotated[bool, typer.Option("--explain", help="Say how each channel ranked each hit.")]
+AsTyped = Annotated[bool, typer.Option("--as-typed", help="Respell no word of the query.")]
 Hops = Annotated[int, typer.Option(min=1, callback=_reach, help=f"How far, at most {_CONFIG.max_expand_hops}.")]

@@ -137,6 +137,9 @@ def page_footer(page: SearchPage, seconds: float, *, width: int) -> Text:
     if skipped := [outcome.channel for outcome in page.outcomes if outcome.status == "skipped"]:
         pieces.append(f"not asked: {', '.join(skipped)}")
     footer = Text("\n".join(packed_lines(pieces, " · ", width)), style="dim")
+    if page.respelled:
+        changes = ", ".join(f"{one_line(put)} for {one_line(typed)}" for typed, put in page.respelled)
+        footer.append(f"\nsearched {changes}", style="yellow")
     for outcome in page.outcomes:
         if outcome.status in ("error", "timeout"):
             footer.append(f"\nlost: {outcome.channel} ({outcome.status}): {one_line(outcome.detail)}", style="red")

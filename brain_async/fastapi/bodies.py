@@ -165,6 +165,7 @@ class PageReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     degrade_mode: DegradeMode = DegradeMode.NONE
     degraded: tuple[str, ...] = ()
     outcomes: tuple[ChannelOutcome, ...] = ()
+    respelled: tuple[tuple[str, str], ...] = ()
     mode: ExpandMode | None = None
     explanation: Explanation | None = None
 
@@ -182,6 +183,7 @@ class PageReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 msgspec.structs.replace(outcome, detail=BACKEND_DETAIL) if outcome.status in _FAILED else outcome
                 for outcome in page.outcomes
             ),
+            respelled=page.respelled,
             mode=page.mode,
             explanation=page.explanation,
         )

@@ -1,9 +1,9 @@
 """Cursors: how a client pages on over a protocol that keeps nothing between two requests.
 
-A cursor is the result set itself: ids in rank order, how far paging has come, and the relations of an expand, packed and
-signed. The server keeps nothing, so a cursor outlives a restart and works on any worker that has the same secret; the same
-cursor gives the same page again. It is signed for the namespace it was made in, and worthless in any other; and what it lists
-is read under the scope of the request that brings it, so it shows nothing that this scope does not see.
+A cursor is the result set itself: ids in rank order, how far paging has come, the relations of an expand, and what was
+respelt, packed and signed. The server keeps nothing, so a cursor outlives a restart and works on any worker that has the same
+secret; the same cursor gives the same page again. It is signed for the namespace it was made in, and worthless in any other;
+and what it lists is read under the scope of the request that brings it, so it shows nothing that this scope does not see.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class _State(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     object_ids: tuple[UUID, ...]
     offset: int
     relations: Mapping[UUID, Relation] = msgspec.field(default_factory=dict)
+    respelled: tuple[tuple[str, str], ...] = ()
 
 
 _decoder = msgspec.msgpack.Decoder(_State)
@@ -61,7 +62,9 @@ class Cursors:
 
         Where the notes of many relations would make it longer, the relations are kept without their metadata.
         """
-        state = _State(result_set.id, result_set.object_ids, result_set.offset, result_set.relations)
+        state = _State(
+            result_set.id, result_set.object_ids, result_set.offset, result_set.relations, result_set.respelled
+        )
         packed = _encoder.encode(state)
         if len(packed) > _MAX_BYTES:
             bare = {key: msgspec.structs.replace(each, meta=EdgeMeta()) for key, each in result_set.relations.items()}
@@ -80,7 +83,11 @@ class Cursors:
             if hmac.compare_digest(data[:_SIGNATURE], self._signature(namespace_id, packed)):
                 state = _decoder.decode(packed)
                 return ResultSet(
-                    id=state.id, object_ids=state.object_ids, offset=state.offset, relations=state.relations
+                    id=state.id,
+                    object_ids=state.object_ids,
+                    offset=state.offset,
+                    relations=state.relations,
+                    respelled=state.respelled,
                 )
         except (binascii.Error, ValueError):
             pass  # said below

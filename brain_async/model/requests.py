@@ -29,6 +29,8 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
         limit: page size; 0 or below is the engine's default.
         scope_ids: only these objects and their parts; empty is no restriction.
         channels: run exactly these; None runs the engine's.
+        respell: whether words that the corpus does not hold are respelt; None is as the engine's config says. find_exact
+            never does.
         explain: fill in ``RichObject.explain`` and ``SearchPage.explanation``.
         explain_ids: ids to explain the absence of, with ``explain``.
     """
@@ -38,6 +40,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 0
     scope_ids: Sequence[UUID] = ()
     channels: Sequence[ChannelName] | None = None
+    respell: bool | None = None
     explain: bool = False
     explain_ids: Sequence[UUID] = ()
 

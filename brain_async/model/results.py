@@ -126,12 +126,20 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What ``explain=True`` adds to a page: the fusion used, and the answer for each id of ``explain_ids``."""
+    """What ``explain=True`` adds to a page.
+
+    Attributes:
+        fusion, weights: how the channels' scores were put together.
+        candidates: how many the channels found in all.
+        missing: the answer for each id of ``explain_ids``.
+        query: what the channels were given instead of the query, where words of it were respelt.
+    """
 
     fusion: str
     weights: Mapping[str, float]
     candidates: int
     missing: tuple[Missing, ...] = ()
+    query: str = ""
 
 
 class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,8 +150,9 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         result_set_id: give it to ``continue_`` for the next page; None when nothing was stored.
         has_more: whether ``continue_`` has more ids.
         total: ids in the result set.
-        degrade_mode: what is left, in one word; ``degraded`` names every channel that failed.
-        outcomes: one per channel, in the order of their start.
+        degrade_mode: what is left, in one word; ``degraded`` names every channel that failed, and ``respell`` if that did.
+        outcomes: one per channel, in the order of their start; one of ``respell`` before them if that failed.
+        respelled: (word of the query, word searched for instead), in the order of the query.
         mode: of an expand.
     """
 
@@ -154,18 +163,23 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     degrade_mode: DegradeMode = DegradeMode.NONE
     degraded: tuple[str, ...] = ()
     outcomes: tuple[ChannelOutcome, ...] = ()
+    respelled: tuple[tuple[str, str], ...] = ()
     mode: ExpandMode | None = None
     explanation: Explanation | None = None
 
 
 class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids of one search in rank order, and how far paging has come (``offset`` = ids already served)."""
+    """The ids of one search in rank order, and how far paging has come (``offset`` = ids already served).
+
+    ``respelled`` as in the search's page.
+    """
 
     id: UUID
     object_ids: tuple[UUID, ...] = ()
     relations: Mapping[UUID, Relation] = msgspec.field(default_factory=dict)
     offset: int = 0
     created_at: datetime | None = None
+    respelled: tuple[tuple[str, str], ...] = ()
 
 
 class LinkHit(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,6 +40,7 @@ class _ResultSetState(msgspec.Struct, kw_only=True, omit_defaults=True):
     relations: dict[UUID, _RelationState] | None = None
     offset: int | None = None
     created_at: str | None = None
+    respelled: list[tuple[str, str]] | None = None
 
 
 class _Envelope(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -87,6 +88,7 @@ def _result_set_state(result_set: ResultSet) -> _ResultSetState:
         relations={key: _relation_state(relation) for key, relation in result_set.relations.items()} or None,
         offset=result_set.offset,
         created_at=_time_text(result_set.created_at),
+        respelled=list(result_set.respelled) or None,
     )
 
 
@@ -100,6 +102,7 @@ def _result_set(state: _ResultSetState | None) -> ResultSet | None:
         relations={key: _relation(relation) for key, relation in (state.relations or {}).items()},
         offset=min(max(state.offset or 0, 0), len(object_ids)),
         created_at=_time(state.created_at),
+        respelled=tuple(state.respelled or ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -13,6 +14,8 @@ from brain_async.catalog.filters import restrict_to_catalog, validate_filters_ag
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
 from brain_async.errors import (
+    BackendError,
+    BackendTimeoutError,
     GraphWriterRequiredError,
     NamespaceRequiredError,
     UnavailableError,
@@ -20,7 +23,7 @@ from brain_async.errors import (
 )
 from brain_async.model.filters import Filters
 from brain_async.model.requests import ExpandRecipe, SearchRequest
-from brain_async.model.results import RichObject
+from brain_async.model.results import ChannelOutcome, OutcomeStatus, RichObject
 from brain_async.model.scope import Scope
 from brain_async.observe import Span
 from brain_async.ops.arguments import checked, checked_filters, checked_ids
@@ -37,9 +40,11 @@ from brain_async.ports.host import Observer, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import FusedSearcher, KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.vocabulary import Vocabulary
 from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
 from brain_async.stages.rerank import rerank
+from brain_async.stages.respell import Respelt, respell
 from brain_async.stages.spread import spread
 
 __all__ = ["Capabilities", "Deps", "corpus_filters", "raise_fatal", "text_channels"]
@@ -51,6 +56,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     writer: ObjectWriter | None
     searcher: PartSearcher | None
     fused_searcher: FusedSearcher | None
+    vocabulary: Vocabulary | None
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
     graph_reader: GraphReader | None
@@ -71,6 +77,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             writer=store if isinstance(store, ObjectWriter) else None,
             searcher=store if isinstance(store, PartSearcher) else None,
             fused_searcher=store if isinstance(store, FusedSearcher) else None,
+            vocabulary=store if isinstance(store, Vocabulary) else None,
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,
             graph_reader=graph if isinstance(graph, GraphReader) else None,
@@ -117,6 +124,23 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def page_size(self, limit: int) -> int:
         """The page size for a requested ``limit``. Raises InvalidInputError when it is no integer."""
         return self.config.page_size(checked(limit, int, "limit"))
+
+    async def respell(self, scope: Scope, query: str, wanted: bool | None) -> tuple[Respelt, list[ChannelOutcome]]:
+        """The respelling stage under its deadline; where it fails the query as it is, and an outcome that says so."""
+        if self.can.vocabulary is None or not (
+            self.config.respell if wanted is None else checked(wanted, bool, "respell")
+        ):
+            return Respelt(query), []
+        began = time.perf_counter()
+        try:
+            lookup = respell(self.can.vocabulary, scope, query)
+            return await within(self.config.respell_timeout, "the vocabulary", lookup), []
+        except BackendError as error:
+            status: OutcomeStatus = "timeout" if isinstance(error, BackendTimeoutError) else "error"
+            seconds = time.perf_counter() - began
+            return Respelt(query), [
+                ChannelOutcome(channel="respell", status=status, seconds=seconds, detail=str(error))
+            ]
 
     async def rerank(self, query: str, objects: Sequence[RichObject]) -> tuple[RichObject, ...]:
         """The reranking stage under its deadline, if there is a reranker. Raises RerankerError, BackendTimeoutError."""

@@ -40,6 +40,7 @@ async def resume(
                 result_set_id=result_set.id,
                 has_more=offset < len(result_set.object_ids),
                 total=len(result_set.object_ids),
+                respelled=result_set.respelled,
             )
         )
 

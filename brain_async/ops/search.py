@@ -1,4 +1,7 @@
-"""search: open questions over the corpus. request -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page."""
+"""search: open questions over the corpus.
+
+request -> respell -> channels -> fuse -> decay -> promote -> hydrate -> rerank -> page.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,9 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         limit = deps.page_size(request.limit)
         explain_ids = checked_ids(request.explain_ids, "explain_ids")
 
-        results = await _run(deps, scope, query, filters, weights, parents=limit)
-        outcomes = [result.outcome for result in results.values()]
+        respelt, failed = await deps.respell(scope, query, request.respell)
+        results = await _run(deps, scope, respelt.query, filters, weights, parents=limit)
+        outcomes = failed + [result.outcome for result in results.values()]
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
 
@@ -62,7 +66,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         objects, promoted = await hydrate_promoted(
             deps.store, scope, promoted, limit=limit, explain=request.explain, entity_filters=filters
         )
-        reranked = await deps.rerank(query, objects)
+        reranked = await deps.rerank(respelt.query, objects)
         page = await store_page(
             result_sets,
             reranked,
@@ -71,6 +75,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
             now=deps.now(),
             max_ids=deps.config.max_result_set_size,
             outcomes=outcomes,
+            respelled=respelt.changes,
         )
         if request.explain:
             page = await explain(
@@ -85,6 +90,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
                 ranked=ranked,
                 filters=filters,
                 candidate_k=deps.config.candidate_k,
+                query=respelt.query if respelt.changes else "",
             )
         return span.page(page)
 

@@ -15,6 +15,7 @@ from brain_async.ports.store import (
     PartSearcher,
     Vector,
 )
+from brain_async.ports.vocabulary import Vocabulary, VocabularyWord
 
 __all__ = [
     "EdgeLedger",
@@ -38,4 +39,6 @@ __all__ = [
     "Reranker",
     "ResultSetStore",
     "Vector",
+    "Vocabulary",
+    "VocabularyWord",
 ]

@@ -29,10 +29,12 @@ async def explain(
     ranked: Sequence[Fused],
     filters: Filters,
     candidate_k: int,
+    query: str = "",
 ) -> SearchPage:
     """``page`` with its explanation: one reason for each id of ``asked`` that is neither on it nor evidence on it.
 
-    ``hydrated`` are the ids that the reranker was given, ``promoted`` and ``ranked`` what the stages made of all candidates.
+    ``hydrated`` are the ids that the reranker was given, ``promoted`` and ``ranked`` what the stages made of all candidates,
+    ``query`` what the channels were given where that is not what was asked.
     """
     shown = {obj.id for obj in page.objects} | {part.part_id for obj in page.objects for part in obj.evidence}
     absent = [object_id for object_id in dict.fromkeys(asked) if object_id not in shown]
@@ -75,5 +77,6 @@ async def explain(
         weights=weights,
         candidates=len(ranked),
         missing=tuple(Missing(id=object_id, reason=reason(object_id)) for object_id in absent),
+        query=query,
     )
     return msgspec.structs.replace(page, explanation=explanation)

@@ -34,12 +34,15 @@ async def store_page(
     max_ids: int,
     outcomes: Sequence[ChannelOutcome] = (),
     relations: Mapping[UUID, Relation] | None = None,
+    respelled: tuple[tuple[str, str], ...] = (),
 ) -> SearchPage:
     """Keep ``object_ids`` (cut to ``max_ids``) as the new result set, of which ``offset`` are served, and return the page."""
     ids = tuple(object_ids[:max_ids])
     served = min(offset, len(ids))
     kept = {object_id: relations[object_id] for object_id in ids if object_id in relations} if relations else {}
-    result_set = ResultSet(id=uuid4(), object_ids=ids, relations=kept, offset=served, created_at=now)
+    result_set = ResultSet(
+        id=uuid4(), object_ids=ids, relations=kept, offset=served, created_at=now, respelled=respelled
+    )
     await result_sets.put_result_set(result_set)
     return SearchPage(
         objects=tuple(objects),
@@ -49,4 +52,5 @@ async def store_page(
         degrade_mode=degrade_mode(outcomes),
         degraded=degraded_channels(outcomes),
         outcomes=tuple(outcomes),
+        respelled=respelled,
     )

@@ -25,6 +25,7 @@ from brain_async.testing import (
     paging_checks,
     read_checks,
     search_checks,
+    vocabulary_checks,
     write_checks,
 )
 from brain_async.testing.corpus import make_parts, vocabulary
@@ -47,6 +48,7 @@ __all__ = [
     "RERANKER_CHECKS",
     "SEARCH_CHECKS",
     "STORE_CHECKS",
+    "VOCABULARY_CHECKS",
     "CheckingObserver",
     "make_parts",
     "vocabulary",
@@ -55,6 +57,7 @@ __all__ = [
 STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
 SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS
 FUSED_CHECKS = fused_checks.CHECKS
+VOCABULARY_CHECKS = vocabulary_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 KV_CHECKS = kv_checks.CHECKS
 GRAPH_EDGE_CHECKS = graph_edge_checks.CHECKS

@@ -23,6 +23,8 @@ _NOTHING = "nothing found: use other words or fewer filters"
 def page(found: SearchPage, *, nothing: str = _NOTHING) -> dict[str, Any]:
     """A page, best first; how to go on where there is more, and what was lost where a part of the search failed."""
     view: dict[str, Any] = {"objects": [_hit(obj) for obj in found.objects]}
+    if found.respelled:
+        view["respelled"] = dict(found.respelled)
     if found.mode is not None:
         view["mode"] = found.mode.value
     view["has_more"] = found.has_more

@@ -18,12 +18,13 @@ from brain_async.testing import (
     NODE_OUTBOX_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
+    VOCABULARY_CHECKS,
 )
 
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + VOCABULARY_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(check: Callable[[MemoryStore], Awaitable[None]]) -> None:
@@ -43,5 +44,5 @@ async def test_ledger(check: Callable[[MemoryEdgeLedger], Awaitable[None]]) -> N
 async def test_checks_pass_on_a_store_that_holds_other_data() -> None:
     """Every check leaves its data behind, so one store for all of them shows that they do not disturb each other."""
     store = MemoryStore(dimension=8)
-    for check in STORE_CHECKS + SEARCH_CHECKS + NODE_OUTBOX_CHECKS:
+    for check in STORE_CHECKS + SEARCH_CHECKS + VOCABULARY_CHECKS + NODE_OUTBOX_CHECKS:
         await check(store)

@@ -17,6 +17,7 @@ from brain_async.testing import (
     NODE_OUTBOX_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
+    VOCABULARY_CHECKS,
 )
 
 # pg_textsearch keeps document frequencies and the mean length over all namespaces: what else a store holds moves its scores.
@@ -46,7 +47,7 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
 
 @pytest.mark.parametrize(
     "check",
-    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
+    STORE_CHECKS + SEARCH_CHECKS + FUSED_CHECKS + VOCABULARY_CHECKS + KIND_CHECKS + NODE_OUTBOX_CHECKS + HEALTH_CHECKS,
     ids=lambda check: check.__name__,
 )
 async def test_store(

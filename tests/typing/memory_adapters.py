@@ -9,6 +9,7 @@ from brain_async.ports.kv import KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import FusedSearcher, KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.vocabulary import Vocabulary
 from brain_async.testing.subjects import CheckedGraph, CheckedKindStore, CheckedStore
 
 object_reader: ObjectReader = MemoryStore()
@@ -17,6 +18,7 @@ kind_reader: KindReader = MemoryStore()
 kind_writer: KindWriter = MemoryStore()
 fused_searcher: FusedSearcher = MemoryStore()
 part_searcher: PartSearcher = MemoryStore()
+vocabulary: Vocabulary = MemoryStore()
 checked_store: CheckedStore = MemoryStore()
 checked_kind_store: CheckedKindStore = MemoryStore()
 

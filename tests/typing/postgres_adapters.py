@@ -9,6 +9,7 @@ from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import FusedSearcher, KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher
+from brain_async.ports.vocabulary import Vocabulary
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
 
 
@@ -25,6 +26,10 @@ def store_ports(store: PostgresStore) -> None:
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
     del keeps_outbox, node_outbox, fused_searcher
+
+
+def vocabulary(store: PostgresStore) -> Vocabulary:
+    return store
 
 
 def health_probe(store: PostgresStore) -> HealthProbe:

@@ -322,6 +322,7 @@ def result_sets(draw: st.DrawFn) -> ResultSet:
         relations=draw(st.dictionaries(UUIDS, RELATIONS, max_size=3)),
         offset=draw(st.integers(0, len(ids))),
         created_at=draw(TIMES),
+        respelled=draw(st.lists(st.tuples(TEXT, TEXT), max_size=2).map(tuple)),
     )
 
 

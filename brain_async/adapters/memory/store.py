@@ -17,7 +17,8 @@ from brain_async.adapters.memory.outbox import MemoryNodeOutbox
 from brain_async.adapters.memory.rows import child_order, evidence_view, full_view, listing_view, stored_row, utc
 from brain_async.adapters.memory.trigrams import TrigramIndex
 from brain_async.adapters.memory.vectors import VectorIndex, check_dimensions
-from brain_async.analysis import index_terms, key_terms, query_key_words
+from brain_async.adapters.memory.vocabulary import MemoryVocabulary
+from brain_async.analysis import index_terms, index_terms_and_words, key_terms, query_key_words, terms_of_word
 from brain_async.config import ChannelName
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.inverted_index import InvertedIndex
@@ -29,6 +30,9 @@ from brain_async.model.kind import KindSpec
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import Hydration, Vector
+from brain_async.ports.vocabulary import MAX_DOCUMENTS, VocabularyWord
+from brain_async.spelling import is_common, reachable, words_of
+from brain_async.text import lexical_text
 
 __all__ = ["MemoryStore"]
 
@@ -37,41 +41,44 @@ _ANALYSE_CHARS = 20_000
 
 
 class _Terms(msgspec.Struct, frozen=True):
-    """What a part is indexed under."""
+    """What an object is found by: its words, and the terms a part is indexed under."""
 
-    lexical: list[str]
-    keys: list[str]
+    words: frozenset[str]
+    lexical: list[str] = []
+    keys: list[str] = []
 
 
 def _terms_of(obj: Object) -> _Terms:
-    return _Terms(index_terms(f"{obj.title} {obj.summary} {obj.content}"), key_terms(obj.title, obj.content))
+    if not obj.is_part:
+        return _Terms(words_of(obj))
+    lexical, found = index_terms_and_words(lexical_text(obj))
+    return _Terms(found, lexical, key_terms(obj.title, obj.content))
 
 
-async def _analysed(objects: Sequence[Object]) -> dict[int, _Terms]:
-    """The terms of each part, by its place in ``objects``."""
-    terms: dict[int, _Terms] = {}
+async def _analysed(objects: Sequence[Object]) -> list[_Terms]:
+    """The terms of each."""
+    terms: list[_Terms] = []
     analysed = 0
-    for index, obj in enumerate(objects):
-        if obj.is_part:
-            chars = len(obj.title) + len(obj.summary) + len(obj.content)
-            if chars > _ANALYSE_CHARS:
-                terms[index] = await anyio.to_thread.run_sync(_terms_of, obj)
-                continue
-            analysed += chars
-            if analysed > _ANALYSE_CHARS:
-                await checkpoint()
-                analysed = chars
-            terms[index] = _terms_of(obj)
+    for obj in objects:
+        chars = len(obj.title) + len(obj.summary) + len(obj.content)
+        if chars > _ANALYSE_CHARS:
+            terms.append(await anyio.to_thread.run_sync(_terms_of, obj))
+            continue
+        analysed += chars
+        if analysed > _ANALYSE_CHARS:
+            await checkpoint()
+            analysed = chars
+        terms.append(_terms_of(obj))
     return terms
 
 
 class MemoryStore:
     """Objects, kinds and exact search channels in memory; nothing is durable.
 
-    Implements ObjectReader, ObjectWriter, KindReader, KindWriter and PartSearcher of ``ports.store``, KeepsNodeOutbox of
-    ``ports.outbox``, and HealthProbe. It belongs to no event loop, and must not be used from several threads at once. A batch
-    is analysed in small steps that let other tasks run, and is then written in one step, so no task sees half of it. Cost per
-    part of 150 words: about 0.2 ms to put; a search of 100,000 such parts takes a few milliseconds.
+    Implements ObjectReader, ObjectWriter, KindReader, KindWriter and PartSearcher of ``ports.store``, Vocabulary,
+    KeepsNodeOutbox of ``ports.outbox``, and HealthProbe. It belongs to no event loop, and must not be used from several
+    threads at once. A batch is analysed in small steps that let other tasks run, and is then written in one step, so no task
+    sees half of it. Cost per part of 150 words: about 0.2 ms to put; a search of 100,000 such parts takes a few milliseconds.
 
     Args:
         dimension: length of every embedding; None takes that of the first one stored.
@@ -86,6 +93,7 @@ class MemoryStore:
         self._columns = Columns()
         self._lexical = InvertedIndex()
         self._trigrams = TrigramIndex()
+        self._vocabulary = MemoryVocabulary()
         self._vectors = VectorIndex()
         self._scan_order: list[UUID] = []
         self._outbox = MemoryNodeOutbox(self._row, self._whole)
@@ -161,7 +169,7 @@ class MemoryStore:
         admitted = [index for index, verdict in enumerate(verdicts) if verdict is None]
         stored: dict[int, Object] = {}
         for index in sorted(admitted, key=lambda index: objects[index].is_part):  # a part needs its parent's slot
-            stored[index] = self._write(objects[index], terms.get(index))
+            stored[index] = self._write(objects[index], terms[index])
         for index in admitted:
             self._refresh_searchable(objects[index])
         return [stored[index] if verdict is None else verdict for index, verdict in enumerate(verdicts)]
@@ -233,6 +241,25 @@ class MemoryStore:
                 found[channel] = [] if vector is None else await self.search_vector(scope, vector, filters, k=k)
         return found
 
+    # Vocabulary
+
+    async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
+        await checkpoint()
+        groups = self._lexical.groups if scope.namespace_id is None else [scope.namespace_id]
+        near = {}
+        for word in words:
+            if is_common(word) or self._documents(groups, word) or self._vocabulary.in_entities(groups, word):
+                continue
+            for distance in range(1, reachable(word) + 1):
+                found = self._vocabulary.near(groups, word, distance)
+                near[word] = [VocabularyWord(each, count) for each in found if (count := self._documents(groups, each))]
+                if near[word]:
+                    break
+        return near
+
+    def _documents(self, groups: Sequence[Hashable], word: str) -> int:
+        return max(min(MAX_DOCUMENTS, self._lexical.frequency(groups, term)) for term in terms_of_word(word))
+
     def _candidates(self, scope: Scope, filters: Filters, k: int, found: tuple[Slots, Scores]) -> list[Candidate]:
         slots, scores = found
         passing = self._columns.mask(scope, filters)[slots]
@@ -281,7 +308,7 @@ class MemoryStore:
             if (row := self._row(key)) is not None
         }
 
-    def _write(self, obj: Object, terms: _Terms | None) -> Object:
+    def _write(self, obj: Object, terms: _Terms) -> Object:
         old = self._row(obj.key)
         row = stored_row(obj, created_at=obj.created_at if old is None else old.created_at)
         if old is None:
@@ -302,10 +329,11 @@ class MemoryStore:
             self._outbox.note(row.namespace_id, row.key, row.updated_at, with_edges=revived)
         return full_view(row)
 
-    def _index(self, slot: int, row: Object, embedding: tuple[float, ...] | None, terms: _Terms | None) -> None:
+    def _index(self, slot: int, row: Object, embedding: tuple[float, ...] | None, terms: _Terms) -> None:
         parent = -1 if row.parent_id is None else self._slots.get(row.parent_id, -1)
         self._columns.add(slot, row, parent=parent, searchable=False)
-        if terms is not None:
+        self._vocabulary.add(row.namespace_id, terms.words, part=row.is_part)
+        if row.is_part:
             self._lexical.add(row.namespace_id, slot, terms.lexical)
             self._trigrams.add(row.namespace_id, slot, terms.keys)
         if embedding is not None:

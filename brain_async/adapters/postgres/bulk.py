@@ -10,9 +10,11 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.adapters.postgres.build_memory import build_memory
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.migrate import create_vector_index
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connections
+from brain_async.adapters.postgres.vocabulary import PostgresVocabulary, create_words_index, drop_words_index
 from brain_async.adapters.postgres.writes import PreparedBatch, prepare, put_prepared
 from brain_async.errors import BrainError
 from brain_async.model.object import Object
@@ -46,11 +48,12 @@ async def _each(
 async def bulk_load(
     connections: Connections,
     lexical: LexicalIndex,
+    vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     *,
     dimension: int,
     rebuild_indexes: bool,
-    maintenance_work_mem: str,
+    maintenance_work_mem: str | None,
     progress: Callable[[int], None] | None,
 ) -> BulkLoadResult:
     """See ``PostgresStore.bulk_load``."""
@@ -60,8 +63,11 @@ async def bulk_load(
         if deferred:
             await lexical.suspend(connection)
             await connection.execute("drop index if exists brain_objects_embedding")
+            await drop_words_index(connection)
     try:
-        stored, refused = await _load(connections, lexical if deferred else None, batches, dimension, progress)
+        stored, refused = await _load(
+            connections, lexical if deferred else None, vocabulary, batches, dimension, progress
+        )
     finally:
         loaded = time.perf_counter()
         if deferred:
@@ -81,6 +87,7 @@ async def bulk_load(
 async def _load(
     connections: Connections,
     suspended: LexicalIndex | None,
+    vocabulary: PostgresVocabulary,
     batches: AsyncIterable[Sequence[Object]] | Iterable[Sequence[Object]],
     dimension: int,
     progress: Callable[[int], None] | None,
@@ -99,7 +106,7 @@ async def _load(
     try:
         while (batch := await upcoming) is not None:
             upcoming = asyncio.create_task(prepare_next())
-            results = await put_prepared(connections, Scope(), batch, dimension)
+            results = await put_prepared(connections, vocabulary, Scope(), batch, dimension)
             for obj, result in zip(batch.objects, results, strict=True):
                 if isinstance(result, BrainError):
                     refused.append((obj.id, result))
@@ -118,18 +125,28 @@ async def _load(
     return stored, refused
 
 
-async def _build(connections: Connections, lexical: LexicalIndex, dimension: int, maintenance_work_mem: str) -> None:
-    """Build the vector and the lexical index side by side, each on its own connection."""
+async def _build(
+    connections: Connections, lexical: LexicalIndex, dimension: int, maintenance_work_mem: str | None
+) -> None:
+    """Build the vector and the lexical index side by side, each on its own connection, and the small ones."""
     await lexical.resume()
+    if maintenance_work_mem is None:
+        async with connections.session() as connection:
+            maintenance_work_mem = await build_memory(connection, dimension)
+    memory = maintenance_work_mem
 
     async def vectors() -> None:
-        async with connections.transaction(maintenance_work_mem=maintenance_work_mem) as connection:
+        async with connections.transaction(maintenance_work_mem=memory) as connection:
             await create_vector_index(connection, dimension)
+            await create_words_index(connection)
 
     outcomes = await asyncio.gather(vectors(), lexical.build_suspended(), return_exceptions=True)
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
+    await lexical.tidy()
     async with connections.session() as connection:
-        await connection.execute("analyze brain_objects, brain_terms, brain_part_counts", timeout=UNBOUNDED)
+        await connection.execute(
+            "analyze brain_objects, brain_terms, brain_words, brain_part_counts", timeout=UNBOUNDED
+        )
         await connection.execute("select brain_compact_counts()")

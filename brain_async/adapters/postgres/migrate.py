@@ -14,10 +14,11 @@ import anyio.to_thread
 import asyncpg
 
 from brain_async.adapters.postgres.filters import filter_snippets
-from brain_async.adapters.postgres.lexical_portable import SCORED
+from brain_async.adapters.postgres.lexical_portable import FREQUENT, MERGED_TERMS, PRUNABLE
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
+from brain_async.adapters.postgres.vocabulary import create_words_index
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
 
 __all__ = ["BackendName", "LexicalChoice", "choose_backend", "create_vector_index", "migrate"]
@@ -39,7 +40,9 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "indexed": "true" if dimension <= MAX_INDEXED_DIMENSION else "false",
         "exact_parts": str(EXACT_PARTS),
         "approximate_max_k": str(APPROXIMATE_MAX_K),
-        "scored": SCORED,
+        "frequent": str(FREQUENT),
+        "merged_terms": str(MERGED_TERMS),
+        "prunable": str(PRUNABLE),
         "tie_limit": str(TIE_LIMIT),
         "direct_parts": str(DIRECT_PARTS),
     }
@@ -174,3 +177,4 @@ async def migrate(connections: Connections, dimension: int, wanted: LexicalChoic
         # Missing on the first migration, and after a bulk load that was cut short; one that is running builds it itself.
         if not await connection.fetchval("select brain_bulk_loading()"):
             await create_vector_index(connection, dimension)
+            await create_words_index(connection)

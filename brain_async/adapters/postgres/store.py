@@ -25,6 +25,7 @@ from brain_async.adapters.postgres.probe import probe
 from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
+from brain_async.adapters.postgres.vocabulary import PostgresVocabulary
 from brain_async.config import ChannelName
 from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
 from brain_async.model.candidate import Candidate
@@ -34,13 +35,14 @@ from brain_async.model.kind import KindSpec
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import Hydration, Vector
+from brain_async.ports.vocabulary import VocabularyWord
 
 if TYPE_CHECKING:
     from brain_async.adapters.postgres.pool import Pool
 
 __all__ = ["PostgresStore", "open_postgres"]
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _MAX_K = 2**31 - 1_024
 _COMPACT_EVERY = 256
@@ -49,8 +51,8 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, FusedSearcher, KeepsNodeOutbox and
-    HealthProbe over an asyncpg pool.
+    """Implements ObjectReader, ObjectWriter, KindReader, KindWriter, PartSearcher, FusedSearcher, Vocabulary,
+    KeepsNodeOutbox and HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
     connection, waits for it at most ``acquire_timeout`` seconds (then PoolExhaustedError), and may be cancelled at any
@@ -67,7 +69,7 @@ class PostgresStore:
         statement_timeout: float = 30.0,
         transaction_pooler: bool = False,
         search_path: str | None = None,
-        maintenance_work_mem: str = "256MB",
+        maintenance_work_mem: str | None = None,
     ) -> None:
         """Do no I/O; call ``migrate`` before the first use of a database.
 
@@ -82,7 +84,8 @@ class PostgresStore:
             transaction_pooler: the pool's connections go through a transaction-mode pooler. The pool must then have been
                 made with ``statement_cache_size=0``.
             search_path: schemas to look for the tables in, behind such a pooler; elsewhere the pool's own setting counts.
-            maintenance_work_mem: memory for building an index, as Postgres writes it.
+            maintenance_work_mem: memory for building an index, as Postgres writes it; None for what the index needs, up to the
+                server's own setting (256 MB at least).
         """
         self._dimension = dimension
         self._lexical_choice: LexicalChoice = lexical
@@ -95,8 +98,9 @@ class PostgresStore:
             transaction_pooler=transaction_pooler,
             local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
         )
-        self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
+        self._lexical = LexicalIndex(self.connections, dimension=dimension, maintenance_work_mem=maintenance_work_mem)
         self._outbox = PostgresNodeOutbox(self.connections)
+        self._vocabulary = PostgresVocabulary(self.connections)
 
     @property
     def graph_outbox(self) -> PostgresNodeOutbox:
@@ -122,6 +126,7 @@ class PostgresStore:
         version of this library has migrated it.
         """
         await migrate(self.connections, self._dimension, self._lexical_choice)
+        await self._vocabulary.complete()
         with suppress(SearchIndexNotReadyError):
             await self._lexical.ensure_ready()
         await self._lexical.backend(refresh=True)
@@ -170,6 +175,7 @@ class PostgresStore:
         return await bulk_load(
             self.connections,
             self._lexical,
+            self._vocabulary,
             batches,
             dimension=self._dimension,
             rebuild_indexes=rebuild_indexes,
@@ -204,7 +210,7 @@ class PostgresStore:
         if not objects:
             return []
         batch = await writes.prepare(objects, self._dimension)
-        results = await writes.put_prepared(self.connections, scope, batch, self._dimension)
+        results = await writes.put_prepared(self.connections, self._vocabulary, scope, batch, self._dimension)
         self._puts += 1
         if self._puts % _COMPACT_EVERY == 0:
             async with self.connections.session() as connection:
@@ -213,7 +219,7 @@ class PostgresStore:
 
     async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
         """As in the port."""
-        await writes.soft_delete(self.connections, scope, object_id, at)
+        await writes.soft_delete(self.connections, self._vocabulary, scope, object_id, at)
 
     async def list_kinds(self) -> Sequence[KindSpec]:
         """As in the port."""
@@ -227,15 +233,18 @@ class PostgresStore:
         """As in the port. A stale index is rebuilt first; SearchIndexNotReadyError while a bulk load is running."""
         if k <= 0:
             return []
-        return await self._on_a_fresh_index(lambda: self._search_lexical(scope, query, filters, k))
+        return await self._when_ready(lambda: self._search_lexical(scope, query, filters, k))
 
-    async def _on_a_fresh_index(self, search: Callable[[], Awaitable[T]]) -> T:
-        """What ``search`` finds, the lexical index being rebuilt as long as it turns out to be stale."""
+    async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
+        """As in the port. A stale lexical index is rebuilt first, as in ``search_lexical``."""
+        return await self._when_ready(lambda: self._vocabulary.near_words(scope, words))
+
+    async def _when_ready(self, call: Callable[[], Awaitable[_T]]) -> _T:
         for _ in range(_REBUILDS):
             with suppress(SearchIndexNotReadyError):
-                return await search()
+                return await call()
             await self._lexical.ensure_ready()
-        return await search()
+        return await call()
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()
@@ -269,7 +278,7 @@ class PostgresStore:
         """As in the port: one statement on one connection. The lexical index is kept fresh as by ``search_lexical``."""
         if k <= 0:
             return {channel: [] for channel in channels}
-        return await self._on_a_fresh_index(lambda: self._search_fused(scope, query, vector, filters, channels, k))
+        return await self._when_ready(lambda: self._search_fused(scope, query, vector, filters, channels, k))
 
     async def _search_fused(
         self, scope: Scope, query: str, vector: Vector | None, filters: Filters, channels: Sequence[ChannelName], k: int

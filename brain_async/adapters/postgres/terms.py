@@ -12,8 +12,6 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from brain_async.analysis import index_terms
-
 __all__ = ["MAX_LEX_CHARS", "decode_term", "encode_term", "encoded_terms"]
 
 MAX_LEX_CHARS = 800_000
@@ -39,9 +37,9 @@ def decode_term(word: str) -> str:
     return bytes.fromhex(word[2:].encode().translate(_FROM_LETTERS).decode()).decode()
 
 
-def encoded_terms(texts: Iterable[str]) -> list[str]:
-    """The encoded index terms of ``texts`` joined, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
-    words = [encode_term(term) for term in index_terms(" ".join(texts))]
+def encoded_terms(terms: Iterable[str]) -> list[str]:
+    """``terms`` encoded, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
+    words = [encode_term(term) for term in terms]
     room = MAX_LEX_CHARS
     if sum(map(len, words)) + len(words) <= room:
         return words

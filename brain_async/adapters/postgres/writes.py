@@ -19,7 +19,8 @@ from brain_async.adapters.postgres.errors import may_succeed_again
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
 from brain_async.adapters.postgres.vectors import storable_embedding
-from brain_async.analysis import key_terms
+from brain_async.adapters.postgres.vocabulary import NewWords, PostgresVocabulary
+from brain_async.analysis import index_terms_and_words, key_terms
 from brain_async.errors import (
     BackendError,
     BrainError,
@@ -31,6 +32,7 @@ from brain_async.errors import (
 from brain_async.model.admission import StoredState, admit
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
+from brain_async.spelling import words_of
 from brain_async.text import UNSTORABLE
 
 __all__ = ["PUT_SQL", "PreparedBatch", "analyse", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
@@ -93,7 +95,7 @@ FLAG_PARTS_SQL = "update brain_objects set parent_deleted = true where parent_id
 
 
 class _Row(NamedTuple):
-    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them."""
+    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them, ``words`` last."""
 
     id: UUID
     namespace_id: UUID | None
@@ -112,6 +114,7 @@ class _Row(NamedTuple):
     embedding_model: str
     created_at: datetime
     updated_at: datetime
+    words: frozenset[str]
 
 
 class PreparedBatch(NamedTuple):
@@ -177,6 +180,7 @@ def _row(obj: Object, dimension: int) -> _Row:
         embedding_model=obj.embedding_model,
         created_at=_utc(obj, "created_at"),
         updated_at=_utc(obj, "updated_at"),
+        words=frozenset() if obj.is_part else words_of(obj),  # a part is analysed later
     )
 
 
@@ -211,9 +215,10 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
     analysed = []
     for row in rows:
         if row.parent_id is not None:
-            words = encoded_terms((row.title, row.summary, row.content))
+            found, surfaces = index_terms_and_words(f"{row.title} {row.summary} {row.content}")
+            words = encoded_terms(found)
             terms = " ".join(key_terms(row.title, row.content))
-            row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms)
+            row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms, words=surfaces)
         analysed.append(row)
     return analysed
 
@@ -227,7 +232,7 @@ async def analyse(rows: Sequence[_Row]) -> list[_Row]:
 
 def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
     """The arguments of ``PUT_SQL``: one array a column, and all embeddings in one flat array."""
-    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
+    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)][:-1]
     embeddings = columns[13]
     slot, slots = 0, []
     for embedding in embeddings:
@@ -250,17 +255,18 @@ async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
 
 
 async def put_prepared(
-    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+    connections: Connections, vocabulary: PostgresVocabulary, scope: Scope, batch: PreparedBatch, dimension: int
 ) -> list[Object | BrainError]:
     """Write a prepared batch in one transaction; results as in the port."""
-    return await retrying(lambda: _put_once(connections, scope, batch, dimension))
+    return await retrying(lambda: _put_once(connections, vocabulary, scope, batch, dimension))
 
 
 async def _put_once(
-    connections: Connections, scope: Scope, batch: PreparedBatch, dimension: int
+    connections: Connections, vocabulary: PostgresVocabulary, scope: Scope, batch: PreparedBatch, dimension: int
 ) -> list[Object | BrainError]:
     ids = [row.id for row in batch.rows if row is not None]
     parents = {row.parent_id for row in batch.rows if row is not None and row.parent_id is not None} - set(ids)
+    new = vocabulary.new_words()
     async with connections.transaction() as connection:
         states = {
             row["id"]: StoredState(row["namespace_id"], row["part"], row["deleted"], row["has_parts"])
@@ -271,10 +277,14 @@ async def _put_once(
             (row for row, verdict in zip(batch.rows, verdicts, strict=True) if row is not None and verdict is None),
             key=lambda row: row.id.int,
         )
-        stored = await _insert(connection, rows, dimension)
+        stored = await _insert(connection, rows, dimension, new)
         undeleted = [each for each in stored if each in states and states[each].deleted]
         if undeleted:
             await connection.execute(UNDELETE_PARTS_SQL, undeleted)
+        await vocabulary.write(connection, new)
+    vocabulary.committed(new)
+    if not states.keys().isdisjoint(stored):
+        vocabulary.forget_held()
     return [
         verdict if verdict is not None else _result(obj, stored)
         for obj, verdict in zip(batch.objects, verdicts, strict=True)
@@ -282,7 +292,7 @@ async def _put_once(
 
 
 async def _insert(
-    connection: Connection, rows: Sequence[_Row], dimension: int
+    connection: Connection, rows: Sequence[_Row], dimension: int, new: NewWords
 ) -> dict[UUID, tuple[datetime, datetime]]:
     """created_at and updated_at of each row that was written; each batch is analysed while its predecessor is written."""
     stored: dict[UUID, tuple[datetime, datetime]] = {}
@@ -299,6 +309,8 @@ async def _insert(
             written = await connection.fetch(PUT_SQL, *put_arguments(batch, dimension))
             stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
             keys |= {(row.namespace_id, term) for row in batch for term in row.terms.split()}
+            for row in batch:
+                new.add(row.namespace_id, row.words, part=row.parent_id is not None)
     finally:
         if upcoming is not None:
             upcoming.cancel()
@@ -316,7 +328,9 @@ def _result(obj: Object, stored: dict[UUID, tuple[datetime, datetime]]) -> Objec
     return msgspec.structs.replace(obj, created_at=times[0], updated_at=times[1], deleted_at=None, embedding=None)
 
 
-async def soft_delete(connections: Connections, scope: Scope, object_id: UUID, at: datetime) -> None:
+async def soft_delete(
+    connections: Connections, vocabulary: PostgresVocabulary, scope: Scope, object_id: UUID, at: datetime
+) -> None:
     """As in the port."""
 
     async def once() -> None:
@@ -327,3 +341,4 @@ async def soft_delete(connections: Connections, scope: Scope, object_id: UUID, a
             await connection.execute(FLAG_PARTS_SQL, object_id)
 
     await retrying(once)
+    vocabulary.forget_held()

@@ -38,6 +38,16 @@ def test_search_and_continue(demo_home_dir: Path) -> None:
     assert "\n 5 " in human.stdout
 
 
+def test_what_was_respelt_is_said_unless_searched_as_typed(demo_home_dir: Path) -> None:
+    first = brain("search", "terminnal progress", "-n", "1", home=demo_home_dir)
+    assert "searched terminal for terminnal" in first.stdout
+    typed = report("search", "terminnal progress", "-n", "1", "--as-typed", home=demo_home_dir)
+    assert "respelled" not in typed
+    assert report("search", "terminnal progress", "-n", "1", home=demo_home_dir)["respelled"] == [
+        ["terminnal", "terminal"]
+    ]
+
+
 def test_the_hint_names_the_home_and_works_as_typed(demo_home_dir: Path) -> None:
     namespace = ("--namespace", str(DEMO_NAMESPACE))
     first = brain("search", "progress bars in the terminal", "-n", "2", *namespace, home=demo_home_dir)

@@ -223,6 +223,7 @@ class FaultyStore(FaultyKeeper):
     search_lexical = _delegate("search_lexical")
     search_trigram = _delegate("search_trigram")
     search_vector = _delegate("search_vector")
+    near_words = _delegate("near_words")
 
 
 class FaultyGraph(Faulty):

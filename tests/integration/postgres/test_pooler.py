@@ -17,7 +17,7 @@ from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueSt
 from brain_async.model.filters import Filters
 from brain_async.model.kind import KindSpec
 from brain_async.model.relation import Edge
-from brain_async.testing import KV_CHECKS, LEDGER_CHECKS, SEARCH_CHECKS, STORE_CHECKS
+from brain_async.testing import KV_CHECKS, LEDGER_CHECKS, SEARCH_CHECKS, STORE_CHECKS, VOCABULARY_CHECKS
 from brain_async.testing.subjects import BASE_TIME, direction, family, fresh_scope, put_all
 from tests.integration.postgres.pooler import Pooler, run_pooler
 
@@ -30,6 +30,7 @@ _CHECKS = {
     "check_every_filter_on_every_channel",
     "check_small_namespace_is_not_starved",
     "check_record_again_updates",
+    "check_words_of_deleted_parts_are_gone",
 }
 
 
@@ -58,7 +59,7 @@ async def test_through_a_pooler(
     async with open_postgres(
         dsn, dimension=4, lexical=backend, search_path=f"{fresh_schema}, public", transaction_pooler=True
     ) as store:
-        for check in STORE_CHECKS + SEARCH_CHECKS:
+        for check in STORE_CHECKS + SEARCH_CHECKS + VOCABULARY_CHECKS:
             if check.__name__ in _CHECKS:
                 await check(store)
         ledger = PostgresEdgeLedger(store)

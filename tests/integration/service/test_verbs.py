@@ -51,6 +51,16 @@ async def test_search_over_http_is_the_engines_search() -> None:
     assert msgspec.convert({k: v for k, v in got.items() if k != "next"}, SearchPage).total == page.total
 
 
+async def test_what_was_respelt_is_said_on_every_page(client: Client) -> None:
+    for _ in range(2):
+        await family(client)
+    first = await client.ok("POST", "/search", {"query": "lmeon", "limit": 1})
+    assert first["respelled"] == [["lmeon", "lemon"]]
+    assert (await client.ok("POST", "/continue", {"cursor": first["next"]}))["respelled"] == [["lmeon", "lemon"]]
+    typed = await client.ok("POST", "/search", {"query": "lmeon", "respell": False})
+    assert "respelled" not in typed
+
+
 async def test_objects_are_put_read_listed_and_deleted(client: Client) -> None:
     parent, part = await family(client)
     assert (await client.ok("GET", f"/objects/{part}"))["content"] == "lemon grove"

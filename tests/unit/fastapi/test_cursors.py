@@ -31,6 +31,7 @@ result_sets = st.builds(
     object_ids=st.lists(st.uuids(), max_size=20).map(tuple),
     relations=st.dictionaries(st.uuids(), relations, max_size=5),
     offset=st.integers(0, 20),
+    respelled=st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), max_size=3).map(tuple),
 )
 
 

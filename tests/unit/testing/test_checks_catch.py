@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID, uuid4
 from zlib import crc32
 
@@ -21,6 +22,8 @@ from brain_async.model.results import ChannelOutcome, DegradeMode, RichObject
 from brain_async.model.scope import Scope
 from brain_async.ports.host import OperationEnd, OperationStart
 from brain_async.ports.store import Vector
+from brain_async.ports.vocabulary import VocabularyWord
+from brain_async.spelling import edit_distance
 from brain_async.testing import (
     EMBEDDER_CHECKS,
     GRAPH_CHECKS,
@@ -29,6 +32,7 @@ from brain_async.testing import (
     RERANKER_CHECKS,
     SEARCH_CHECKS,
     STORE_CHECKS,
+    VOCABULARY_CHECKS,
     CheckingObserver,
     make_parts,
 )
@@ -218,3 +222,28 @@ async def test_a_backend_that_is_well_and_says_it_is_not_is_caught() -> None:
         "check_health_given_up_leaves_no_trace",
     }
     assert await failures(HEALTH_CHECKS, MemoryStore) == set()
+
+
+class EveryonesWords(MemoryStore):
+    async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
+        return await super().near_words(Scope(), words)
+
+
+class WordsForEver(MemoryStore):
+    async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        """Deletes nothing."""
+
+
+class OneEdit(MemoryStore):
+    async def near_words(self, scope: Scope, words: Sequence[str]) -> Mapping[str, Sequence[VocabularyWord]]:
+        near = await super().near_words(scope, words)
+        return {
+            word: [each for each in found if edit_distance(word, each.word, 1) == 1] for word, found in near.items()
+        }
+
+
+async def test_vocabulary_checks() -> None:
+    assert await failures(VOCABULARY_CHECKS, MemoryStore) == set()
+    assert "check_namespaces_have_their_own_words" in await failures(VOCABULARY_CHECKS, EveryonesWords)
+    assert await failures(VOCABULARY_CHECKS, WordsForEver) == {"check_words_of_deleted_parts_are_gone"}
+    assert await failures(VOCABULARY_CHECKS, OneEdit) == {"check_distance_of_candidates"}

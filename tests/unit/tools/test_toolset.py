@@ -125,6 +125,13 @@ async def test_read_returns_the_whole_object() -> None:
     assert (note["content"], note["parent_id"]) == ("The loom reads one card a turn. The risk is paper.", str(LOOM))
 
 
+async def test_what_was_respelt_is_said() -> None:
+    toolset = await filled_toolset()
+    found = await called(toolset, "search", query="what does teh loom raeds?", limit=1)
+    assert found["respelled"] == {"raeds": "reads"}
+    assert "respelled" not in await called(toolset, "search", query="what does the loom read?", limit=1)
+
+
 async def test_search_returns_parents_with_their_passages_and_no_content() -> None:
     found = await called(await filled_toolset(), "search", query="what does the loom read?", limit=1)
     assert [(hit["id"], hit["title"]) for hit in found["objects"]] == [(str(LOOM), "Card loom")]

@@ -13,7 +13,7 @@ import pytest
 
 from brain_async.adapters.memory import MemoryGraph, MemoryStore
 from brain_async.adapters.memory import store as store_module
-from brain_async.analysis import index_terms
+from brain_async.analysis import index_terms_and_words
 from brain_async.errors import ParentNotFirstClassError
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -121,7 +121,9 @@ async def test_parts_of_a_deleted_parent_do_not_count_in_the_scores_of_others() 
 async def test_a_long_text_is_analysed_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     analysed_in: list[str] = []
     monkeypatch.setattr(
-        store_module, "index_terms", lambda text: analysed_in.append(current_thread().name) or index_terms(text)
+        store_module,
+        "index_terms_and_words",
+        lambda text: analysed_in.append(current_thread().name) or index_terms_and_words(text),
     )
     store, scope = MemoryStore(), fresh_scope()
     parent, parts = family(scope, [{"content": "walrus"}, {"content": "walrus ivory " * 2_000}])

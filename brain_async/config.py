@@ -20,11 +20,13 @@ __all__ = [
     "FusionMethod",
     "FusionWeights",
     "GraphWrites",
+    "StoreChannels",
 ]
 
 ChannelName = Literal["lexical", "trigram", "vector", "graph_text", "graph_vector"]
 FusionMethod = Literal["relative", "rrf"]
 GraphWrites = Literal["strict", "eventual"]
+StoreChannels = Literal["concurrent", "fused"]
 
 DENSE_CHANNELS = frozenset[ChannelName]({"vector", "graph_vector"})
 """Those that need the query's embedding."""
@@ -109,6 +111,10 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             ``eventual`` does not: the outbox keeps what the graph has to be told, the observer hears of a degraded call,
             and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
         default_language: of objects that name none, where no detector says it; a name or a code of ``languages.LANGUAGES``.
+        store_channels: how `search` asks the store. ``concurrent``: each channel by itself, with a deadline of its own.
+            ``fused``: all in one statement on one connection, with the same hits, for a store that can (``FusedSearcher``).
+            More searches a second on a busy machine, at a price: the query's embedding must be there first, bounded by
+            ``embed_timeout``, and what fails or delays one of the store's channels does so to all of them.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.
     """
@@ -143,6 +149,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     graph_timeout: float = 30.0
     graph_writes: GraphWrites = "strict"
     default_language: str = DEFAULT_LANGUAGE
+    store_channels: StoreChannels = "concurrent"
     require_namespace: bool = False
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -169,6 +176,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         if language is None:
             raise _wrong("default_language", "the name or the code of a language", self.default_language)
         msgspec.structs.force_setattr(self, "default_language", language)
+        if self.store_channels not in get_args(StoreChannels):
+            raise _wrong("store_channels", f"one of {', '.join(get_args(StoreChannels))}", self.store_channels)
         if unknown := [name for name in self.search_channels if name not in get_args(ChannelName)]:
             raise _wrong("search_channels", f"some of {', '.join(get_args(ChannelName))}", unknown[0])
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from brain_async.catalog.registry import KindCatalog
 from brain_async.config import EngineConfig
-from brain_async.errors import InvalidInputError, RecipeNameRequiredError, StoreRequiredError
+from brain_async.errors import ConfigError, InvalidInputError, RecipeNameRequiredError, StoreRequiredError
 from brain_async.model.drift import Drift, ReconcileReport
 from brain_async.model.health import HealthReport
 from brain_async.model.kind import KindSchema, KindSpec
@@ -73,12 +73,17 @@ class Engine:
         recipes: Sequence[ExpandRecipe] = (),
         config: EngineConfig = EngineConfig(),
     ) -> None:
-        """Build an engine; no I/O. Raises StoreRequiredError, InvalidKindError, RecipeNameRequiredError."""
+        """Build an engine; no I/O. Raises StoreRequiredError, ConfigError, InvalidKindError, RecipeNameRequiredError."""
         if store is None:
             raise StoreRequiredError("an Engine needs a store")
+        can = Capabilities.of(store, graph, ledger)
+        if config.store_channels == "fused" and can.fused_searcher is None:
+            raise ConfigError(
+                'store_channels="fused" needs a store that implements FusedSearcher: use "concurrent" with this one'
+            )
         self._deps = Deps(
             store=store,
-            can=Capabilities.of(store, graph, ledger),
+            can=can,
             ledger=ledger,
             embedder=embedder,
             reranker=reranker,
@@ -122,7 +127,7 @@ class Engine:
         return self._deps.catalog.kinds
 
     @property
-    def ledger(self) -> EdgeLedger | None:
+    def links(self) -> EdgeLedger | None:
         """The record of links that the engine was built with, to read from: what is written to it the graph does not hear."""
         return self._deps.ledger
 

@@ -33,6 +33,7 @@
     │   └── EdgeNotFoundError
     ├── UnavailableError                       the engine was built without what the call needs
     │   ├── StoreRequiredError
+    │   ├── ConfigError                        the config asks for what store or graph cannot do
     │   ├── ResultSetStoreRequiredError
     │   ├── WritesUnsupportedError
     │   ├── KindWritesUnsupportedError
@@ -74,6 +75,7 @@ __all__ = [
     "BrainError",
     "CatalogFrozenError",
     "ClosedError",
+    "ConfigError",
     "DimensionMismatchError",
     "DiskFullError",
     "EdgeNotFoundError",
@@ -377,6 +379,12 @@ class StoreRequiredError(UnavailableError):
     """Raised when an Engine is built without a store."""
 
     code = "store_required"
+
+
+class ConfigError(UnavailableError):
+    """Raised when an Engine is built with a config that asks for what its store cannot do."""
+
+    code = "config"
 
 
 class ResultSetStoreRequiredError(UnavailableError):

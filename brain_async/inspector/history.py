@@ -47,14 +47,14 @@ class EdgeHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 def has_history(engine: Engine) -> bool:
     """Whether the engine records its links in a Cortex ledger."""
-    return isinstance(engine.ledger, CortexEdgeLedger)
+    return isinstance(engine.links, CortexEdgeLedger)
 
 
 async def head_of(engine: Engine) -> Head | None:
     """Where the Cortex ledger stands, of all namespaces; None without one."""
-    if not isinstance(engine.ledger, CortexEdgeLedger):
+    if not isinstance(engine.links, CortexEdgeLedger):
         return None
-    async with engine.ledger.ledger.snapshot() as view:
+    async with engine.links.ledger.snapshot() as view:
         return await view.head()
 
 
@@ -64,7 +64,7 @@ async def history_of(engine: Engine, scope: Scope, from_id: UUID, label: str, to
     EdgeNotFoundError, in the same words, whether there never was such a link, its label is unknown, or another namespace
     holds it.
     """
-    ledger = engine.ledger
+    ledger = engine.links
     if not isinstance(ledger, CortexEdgeLedger):
         raise UnavailableError("links have a history and proofs only where the engine records them in a Cortex ledger")
     unknown = EdgeNotFoundError("there never was such a link here")

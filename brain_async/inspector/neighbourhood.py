@@ -93,11 +93,11 @@ class _Links:
         self._labels = list(dict.fromkeys(labels))
         self._direction = direction
         self._known: dict[UUID, RichObject] = {}
-        self.needs_labels = not isinstance(engine.ledger, CortexEdgeLedger)
+        self.needs_labels = not isinstance(engine.links, CortexEdgeLedger)
 
     async def of(self, object_id: UUID) -> list[Edge]:
         """At most one more than is shown, each once, outgoing first."""
-        ledger = self._engine.ledger
+        ledger = self._engine.links
         if isinstance(ledger, CortexEdgeLedger):
             edges = await self._recorded(ledger, object_id)
         else:

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from brain_async.adapters.embed import CachedEmbedder, open_local_embedder
 from brain_async.adapters.postgres import LexicalChoice, PostgresStore, open_postgres
 from brain_async.config import EngineConfig
-from brain_async.cortex import CortexEdgeLedger
+from brain_async.cortex import CortexEdgeLedger, Ledger
 from brain_async.engine import Engine
 from brain_async.errors import InvalidInputError
 from brain_async.local.graph import is_graph_ready, local_graph, local_graph_reader, shared_graph
@@ -29,9 +29,6 @@ class LocalEngine(Engine):
     Attributes:
         store: the PostgresStore under it, for bulk loads and inspection.
         graph: the HelixGraph; only its reader when the engine was opened with ``read_only_graph``.
-        links: the record of links that the engine writes; a CortexEdgeReader with ``read_only_graph``.
-        ledger: the same edges, to be walked (``find``), proved, verified and exported. What is added here instead of by
-            ``link`` the graph is told of by ``reconcile(full=True)`` only.
     """
 
     def __init__(
@@ -60,8 +57,20 @@ class LocalEngine(Engine):
         )
         self.store = store
         self.graph = graph
-        self.links = ledger
-        self.ledger = ledger.ledger
+        self._links = ledger
+
+    @property
+    def links(self) -> CortexEdgeLedger:
+        """The record of links that the engine writes; a CortexEdgeReader with ``read_only_graph``."""
+        return self._links
+
+    @property
+    def ledger(self) -> Ledger:
+        """The same edges, to be walked (``find``), proved, verified and exported.
+
+        What is added here instead of by ``link`` the graph is told of by ``reconcile(full=True)`` only.
+        """
+        return self._links.ledger
 
 
 @asynccontextmanager

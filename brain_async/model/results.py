@@ -262,7 +262,13 @@ class LinkManyResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rich_from_object(
-    obj: Object, *, content: bool = False, score: float | None = None, relation: Relation | None = None
+    obj: Object,
+    *,
+    content: bool = False,
+    score: float | None = None,
+    evidence: tuple[Evidence, ...] = (),
+    relation: Relation | None = None,
+    explain: tuple[HitExplanation, ...] = (),
 ) -> RichObject:
     """``obj`` as a RichObject; its content only when asked for."""
     return RichObject(
@@ -280,7 +286,9 @@ def rich_from_object(
         created_at=obj.created_at,
         updated_at=obj.updated_at,
         score=score,
+        evidence=evidence,
         relation=relation,
+        explain=explain,
     )
 
 

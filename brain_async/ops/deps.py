@@ -39,7 +39,15 @@ from brain_async.ports.graph import (
 from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker, SuggestsDenseShare
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
+from brain_async.ports.store import (
+    FusedSearcher,
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    PassageReader,
+)
 from brain_async.ports.vocabulary import Vocabulary
 from brain_async.stages.channels import Channel, ChannelResult
 from brain_async.stages.deadline import within
@@ -55,6 +63,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     writer: ObjectWriter | None
     searcher: PartSearcher | None
     passages: PassageReader | None
+    fused_searcher: FusedSearcher | None
     vocabulary: Vocabulary | None
     kind_reader: KindReader | None
     kind_writer: KindWriter | None
@@ -76,6 +85,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
             writer=store if isinstance(store, ObjectWriter) else None,
             searcher=store if isinstance(store, PartSearcher) else None,
             passages=store if isinstance(store, PassageReader) else None,
+            fused_searcher=store if isinstance(store, FusedSearcher) else None,
             vocabulary=store if isinstance(store, Vocabulary) else None,
             kind_reader=store if isinstance(store, KindReader) else None,
             kind_writer=store if isinstance(store, KindWriter) else None,

@@ -5,12 +5,12 @@ request -> respell -> channels -> fuse -> decay -> promote -> hydrate -> rerank 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import get_args
 
 from brain_async.analysis import is_identifier_like
-from brain_async.config import ChannelName
+from brain_async.config import DENSE_CHANNELS, ChannelName
 from brain_async.errors import InvalidInputError
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
@@ -23,7 +23,7 @@ from brain_async.ops.reranking import ordered
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import Vector
 from brain_async.stages.agree import agreed_weights
-from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
+from brain_async.stages.channels import Channel, ChannelResult, FusedChannels, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
 from brain_async.stages.explain import explain
 from brain_async.stages.fuse import fuse
@@ -34,6 +34,7 @@ from brain_async.stages.spread import spread
 
 __all__ = ["search"]
 
+STORE_CHANNELS: tuple[ChannelName, ...] = ("lexical", "trigram", "vector")
 CHANNELS: tuple[ChannelName, ...] = get_args(ChannelName)
 
 
@@ -145,13 +146,38 @@ async def _run(
         runnable["graph_vector"] = Channel("graph_vector", lambda: vector.search(graph_search), needs_vector=True)
 
     running = [runnable[name] for name, weight in weights.items() if weight > 0 and name in runnable]
+    in_store = [channel for channel in running if channel.name in STORE_CHANNELS]
+    fused = _fused(deps, scope, query, filters, in_store, k, parents) if len(in_store) > 1 else None
     ran = await run_channels(
-        running,
+        running if fused is None else [fused, *(channel for channel in running if channel not in in_store)],
         timeout=deps.config.channel_timeout,
         query_vector=vector if any(channel.needs_vector for channel in running) else None,
     )
-    by_name = {result.outcome.channel: result for result in ran}
+    by_name: dict[str, ChannelResult] = {result.outcome.channel: result for result in ran}
     return {
         name: by_name.get(name) or skipped(name, "weight 0 for this query" if name in runnable else "not attached")
         for name in weights
     }
+
+
+def _fused(
+    deps: Deps, scope: Scope, query: str, filters: Filters, channels: Sequence[Channel], k: int, parents: int
+) -> FusedChannels | None:
+    """``channels``, all of the store, as one statement; None under another ``EngineConfig.store_channels``."""
+    searcher = deps.can.fused_searcher
+    if searcher is None or deps.config.store_channels != "fused":
+        return None
+    names = tuple(name for name in STORE_CHANNELS if any(channel.name == name for channel in channels))
+
+    async def search(vector: Vector | None, wanted: Sequence[ChannelName]) -> Mapping[ChannelName, Sequence[Candidate]]:
+        first = await searcher.search_fused(scope, query, vector, filters, wanted, k=k)
+
+        async def again(name: ChannelName, narrowed: Filters) -> Sequence[Candidate]:
+            return (await searcher.search_fused(scope, query, vector, narrowed, (name,), k=k))[name]
+
+        return {
+            name: await spread(partial(again, name), filters, k=k, parents=parents, first=first[name])
+            for name in wanted
+        }
+
+    return FusedChannels(names, search, frozenset(names).intersection(DENSE_CHANNELS))

@@ -15,6 +15,7 @@ from brain_async.ports.host import (
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import (
+    FusedSearcher,
     Hydration,
     KindReader,
     KindWriter,
@@ -28,6 +29,7 @@ from brain_async.ports.vocabulary import Vocabulary, VocabularyWord
 
 __all__ = [
     "EdgeLedger",
+    "FusedSearcher",
     "GraphEdgeSearcher",
     "GraphObjectSearcher",
     "GraphReader",

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from brain_async.config import ChannelName
 from brain_async.errors import BrainError
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
@@ -25,6 +26,7 @@ from brain_async.model.scope import Scope
 
 __all__ = [
     "PASSAGE_CHARS",
+    "FusedSearcher",
     "Hydration",
     "KindReader",
     "KindWriter",
@@ -170,4 +172,25 @@ class PartSearcher(Protocol):
     async def search_vector(self, scope: Scope, vector: Vector, filters: Filters, *, k: int) -> Sequence[Candidate]:
         """Cosine similarity in [-1, 1] over parts with an embedding; approximate above the backend's exact threshold,
         but true distance order and no starvation under filters. Raises DimensionMismatchError."""
+        ...
+
+
+@runtime_checkable
+class FusedSearcher(Protocol):
+    """Several channels of a PartSearcher in one request."""
+
+    async def search_fused(
+        self,
+        scope: Scope,
+        query: str,
+        vector: Vector | None,
+        filters: Filters,
+        channels: Sequence[ChannelName],
+        *,
+        k: int,
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        """For each of ``channels`` (some of lexical, trigram and vector) what its own method gives for the same arguments.
+
+        Without a ``vector`` the vector channel finds nothing. Raises what any of the methods raises, and then gives nothing.
+        """
         ...

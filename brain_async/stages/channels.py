@@ -9,13 +9,14 @@ import anyio
 import msgspec
 import numpy as np
 
+from brain_async.config import ChannelName
 from brain_async.errors import BackendError, BackendTimeoutError, BrainError, EmbedderError
 from brain_async.model.candidate import Candidate
 from brain_async.model.results import ChannelOutcome, OutcomeStatus
 from brain_async.ports.host import QueryEmbedder
 from brain_async.ports.store import Vector
 
-__all__ = ["Channel", "ChannelResult", "QueryVector", "run_channels", "skipped"]
+__all__ = ["Channel", "ChannelResult", "FusedChannels", "QueryVector", "run_channels", "skipped"]
 
 
 class Channel(msgspec.Struct, frozen=True):
@@ -24,6 +25,18 @@ class Channel(msgspec.Struct, frozen=True):
     name: str
     search: Callable[[], Awaitable[Sequence[Candidate]]]
     needs_vector: bool = False
+
+
+class FusedChannels(msgspec.Struct, frozen=True):
+    """Channels that one call answers: one deadline, one fate.
+
+    ``search`` is given the query's vector (None without one) and the names of the channels that can run. ``dense`` are those
+    that need the vector: it is awaited first, outside the deadline and under its own, and where it fails they alone are lost.
+    """
+
+    names: tuple[ChannelName, ...]
+    search: Callable[[Vector | None, Sequence[ChannelName]], Awaitable[Mapping[ChannelName, Sequence[Candidate]]]]
+    dense: frozenset[ChannelName] = frozenset()
 
 
 class ChannelResult(msgspec.Struct, frozen=True):
@@ -67,10 +80,15 @@ class QueryVector:
 
     async def search(self, channel: Callable[[Vector], Awaitable[Sequence[Candidate]]]) -> Sequence[Candidate]:
         """What ``channel`` finds with the vector; nothing for a query without one. Raises what embedding raised."""
+        vector = await self.get()
+        return [] if vector is None else await channel(vector)
+
+    async def get(self) -> Vector | None:
+        """The vector; None for a query without one. Raises what embedding raised."""
         await self._done.wait()
         if self.error is not None:
             raise self.error
-        return [] if self._vector is None else await channel(self._vector)
+        return self._vector
 
 
 def _usable(embedding: Vector) -> Vector | None:
@@ -103,6 +121,36 @@ async def _run(channel: Channel, timeout: float, began: float) -> ChannelResult:
     return _result(channel.name, hits, error, started=start - began, seconds=time.perf_counter() - start)
 
 
+async def _run_fused(
+    fused: FusedChannels, query_vector: QueryVector | None, timeout: float, began: float
+) -> list[ChannelResult]:
+    lost: BrainError | None = None
+    vector: Vector | None = None
+    if fused.dense and query_vector is not None:
+        try:
+            vector = await query_vector.get()
+        except BrainError as failure:
+            lost = failure
+    names = [name for name in fused.names if lost is None or name not in fused.dense]
+    found: Mapping[ChannelName, Sequence[Candidate]] = {}
+
+    async def search() -> Sequence[Candidate]:
+        nonlocal found
+        found = await fused.search(vector, names)
+        return ()
+
+    one = await _run(Channel(" and ".join(names), search), timeout, began) if names else None
+    results = []
+    for name in fused.names:
+        if one is None or name not in names:
+            results.append(_result(name, (), lost))
+        else:
+            timing = one.outcome
+            result = _result(name, found.get(name, ()), one.error, started=timing.started, seconds=timing.seconds)
+            results.append(result)
+    return results
+
+
 def _result(
     name: str, hits: Sequence[Candidate], error: BrainError | None, *, started: float = 0.0, seconds: float = 0.0
 ) -> ChannelResult:
@@ -123,9 +171,9 @@ def _result(
 
 
 async def run_channels(
-    channels: Sequence[Channel], *, timeout: float, query_vector: QueryVector | None = None
+    channels: Sequence[Channel | FusedChannels], *, timeout: float, query_vector: QueryVector | None = None
 ) -> list[ChannelResult]:
-    """Run ``channels`` under one task group; one result each, in the order given.
+    """Run ``channels`` under one task group; one result each, in the order given, and one for each name of a fused one.
 
     ``timeout`` is the deadline of each channel in seconds. ``query_vector`` is computed beside them, and given up when no
     channel is left to wait for it. Never raises for a channel; a cancellation of the caller cancels all.
@@ -133,8 +181,12 @@ async def run_channels(
     began = time.perf_counter()
     results: dict[str, ChannelResult] = {}
 
-    async def collect(channel: Channel) -> None:
-        results[channel.name] = await _run(channel, timeout, began)
+    async def collect(channel: Channel | FusedChannels) -> None:
+        if isinstance(channel, FusedChannels):
+            for result in await _run_fused(channel, query_vector, timeout, began):
+                results[result.outcome.channel] = result
+        else:
+            results[channel.name] = await _run(channel, timeout, began)
 
     async with anyio.create_task_group() as embedding:
         if query_vector is not None:
@@ -143,19 +195,27 @@ async def run_channels(
             for channel in channels:
                 group.start_soon(collect, channel)
         embedding.cancel_scope.cancel()
-    return [_settled(channel, results, query_vector) for channel in channels]
+    return [
+        _settled(name, needs_vector, results, query_vector)
+        for channel in channels
+        for name, needs_vector in _names(channel)
+    ]
 
 
-def _settled(channel: Channel, results: Mapping[str, ChannelResult], query_vector: QueryVector | None) -> ChannelResult:
-    result = results.get(channel.name)
+def _names(channel: Channel | FusedChannels) -> list[tuple[str, bool]]:
+    """The name of each channel that ``channel`` runs, and whether it needs the vector."""
+    if isinstance(channel, FusedChannels):
+        return [(name, name in channel.dense) for name in channel.names]
+    return [(channel.name, channel.needs_vector)]
+
+
+def _settled(
+    name: str, needs_vector: bool, results: Mapping[str, ChannelResult], query_vector: QueryVector | None
+) -> ChannelResult:
+    result = results.get(name)
     if result is None:
         # Its own backend cancelled it (a closing pool does that), which ends a task without an error.
-        return _result(channel.name, (), BackendError(f"channel {channel.name} was cancelled by its backend"))
-    if (
-        result.error is not None
-        and channel.needs_vector
-        and query_vector is not None
-        and query_vector.error is not None
-    ):
+        result = _result(name, (), BackendError(f"channel {name} was cancelled by its backend"))
+    if result.error is not None and needs_vector and query_vector is not None and query_vector.error is not None:
         return msgspec.structs.replace(result, embedder_failed=True)
     return result

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime
 
-from brain_async.model.candidate import Fused
+from brain_async.model.candidate import Fused, best_first
 
 __all__ = ["EXACT_TITLE_BOOST", "boost_exact_title", "decay_factor", "decayed"]
 
@@ -14,12 +14,13 @@ EXACT_TITLE_BOOST = 10.0
 SECONDS_PER_DAY = 86_400.0
 
 
-def decay_factor(updated_at: datetime | None, now: datetime, decay_lambda: float) -> float:
-    """exp(-decay_lambda x age in days): 1 when switched off (lambda <= 0), for unset times and for the future."""
-    if decay_lambda <= 0 or updated_at is None:
-        return 1.0
-    age_days = max(0.0, (now - updated_at).total_seconds() / SECONDS_PER_DAY)
-    return math.exp(-decay_lambda * age_days)
+def decay_factor(newest: float, now: float, decay_lambda: float) -> float:
+    """exp(-decay_lambda x age in days): 1 when switched off (lambda <= 0), for unset times and for the future.
+
+    ``newest`` is ``newest_first`` of the time of the last update, ``now`` a POSIX timestamp in seconds.
+    """
+    age = now + newest
+    return math.exp(-decay_lambda * age / SECONDS_PER_DAY) if decay_lambda > 0 and 0 < age < math.inf else 1.0
 
 
 def boost_exact_title(fused: Iterable[Fused], query: str) -> None:
@@ -33,8 +34,8 @@ def boost_exact_title(fused: Iterable[Fused], query: str) -> None:
 def decayed(fused: Iterable[Fused], now: datetime, decay_lambda: float) -> list[Fused]:
     """The candidates with score = (fused + boost) x decay, best first: score descending, newer first, id ascending."""
     ranked = list(fused)
+    moment = now.timestamp()
     for item in ranked:
-        item.decay = decay_factor(item.candidate.updated_at, now, decay_lambda)
-        item.score = (item.fused + item.boost) * item.decay
-    ranked.sort(key=lambda item: (-item.score, item.newest, item.candidate.id))
-    return ranked
+        item.decay = decay = decay_factor(item.newest, moment, decay_lambda)
+        item.score = (item.fused + item.boost) * decay
+    return best_first(ranked)

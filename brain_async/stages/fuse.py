@@ -53,13 +53,15 @@ def fuse(
             continue
         shares = _shares(channel, hits, method, weights[channel], rrf_k)
         for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), start=1):
+            channel_rank = ChannelRank(channel, rank, hit.score, share)
             found = fused.get(hit.id)
             if found is None:
-                found = fused[hit.id] = Fused(hit, [], newest_first(hit.updated_at))
-            elif not (found.candidate.title and found.candidate.updated_at == hit.updated_at):
+                fused[hit.id] = Fused(hit, [channel_rank], newest_first(hit.updated_at), share, 0.0, 1.0, share)
+                continue
+            if not (found.candidate.title and found.candidate.updated_at == hit.updated_at):
                 found.candidate = _merge(found.candidate, hit)
                 found.newest = newest_first(found.candidate.updated_at)
             found.fused += share
             found.score = found.fused
-            found.channels.append(ChannelRank(channel, rank, hit.score, share))
+            found.channels.append(channel_rank)
     return list(fused.values())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-import msgspec
-
 from brain_async.model.candidate import Fused, Promoted
 from brain_async.model.filters import Filters
 from brain_async.model.object import Object
@@ -79,14 +77,12 @@ async def hydrate_promoted(
             if obj is None or obj.is_part or (not item.evidence and not entity_filters.matches(obj)):
                 continue
             kept.append(item)
+            parts = [(hit, loaded.parts.get(hit.candidate.id)) for hit in item.evidence]
             page.append(
-                msgspec.structs.replace(
-                    rich_from_object(obj, score=item.score),
-                    evidence=tuple(
-                        _evidence(hit, loaded.parts[hit.candidate.id])
-                        for hit in item.evidence
-                        if hit.candidate.id in loaded.parts
-                    ),
+                rich_from_object(
+                    obj,
+                    score=item.score,
+                    evidence=tuple(_evidence(hit, part) for hit, part in parts if part is not None),
                     explain=tuple(_explanation(hit) for hit in item.hits) if explain else (),
                 )
             )

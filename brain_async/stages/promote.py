@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from brain_async.model.candidate import Fused, Promoted
+from brain_async.model.candidate import Fused, Promoted, best_first
 
 __all__ = ["promote"]
 
@@ -15,22 +15,22 @@ def promote(ranked: Sequence[Fused], evidence_n: int) -> list[Promoted]:
 
     A parent's score is that of its best part (never the sum, which would reward length) plus that of its own hit in a
     graph channel, if any; a hit without a parent stands for itself. It is as new as its newest hit.
+    ``evidence_n`` is at least 1.
     """
     promoted: dict[UUID, Promoted] = {}
-    with_part: set[UUID] = set()
     for hit in ranked:
         candidate = hit.candidate
-        owner = candidate.id if candidate.parent_id is None else candidate.parent_id
+        parent_id = candidate.parent_id
+        owner = candidate.id if parent_id is None else parent_id
         item = promoted.get(owner)
         if item is None:
-            item = promoted[owner] = Promoted(owner, 0.0, hit.newest, [], [])
+            promoted[owner] = Promoted(owner, hit.score, hit.newest, [hit], [] if parent_id is None else [hit])
+            continue
         item.hits.append(hit)
         if hit.newest < item.newest:
             item.newest = hit.newest
-        if candidate.parent_id is None or owner not in with_part:
+        if parent_id is None or not item.evidence:
             item.score += hit.score
-        if candidate.parent_id is not None:
-            with_part.add(owner)
-            if len(item.evidence) < evidence_n:
-                item.evidence.append(hit)
-    return sorted(promoted.values(), key=lambda item: (-item.score, item.newest, item.id))
+        if parent_id is not None and len(item.evidence) < evidence_n:
+            item.evidence.append(hit)
+    return best_first(list(promoted.values()))

@@ -10,6 +10,7 @@ its own, so that it can run on a backend that holds other data. With pytest, an 
 
 from brain_async.testing import (
     filter_checks,
+    fused_checks,
     graph_checks,
     graph_edge_checks,
     graph_scan_checks,
@@ -35,6 +36,7 @@ from brain_async.testing.host_checks import CheckingObserver
 __all__ = [
     "EDGE_OUTBOX_CHECKS",
     "EMBEDDER_CHECKS",
+    "FUSED_CHECKS",
     "GRAPH_CHECKS",
     "GRAPH_EDGE_CHECKS",
     "GRAPH_SCAN_CHECKS",
@@ -57,6 +59,7 @@ __all__ = [
 
 STORE_CHECKS = read_checks.CHECKS + write_checks.CHECKS
 SEARCH_CHECKS = search_checks.CHECKS + filter_checks.CHECKS + language_checks.CHECKS
+FUSED_CHECKS = fused_checks.CHECKS
 VOCABULARY_CHECKS = vocabulary_checks.CHECKS
 KIND_CHECKS = kind_checks.CHECKS
 KV_CHECKS = kv_checks.CHECKS

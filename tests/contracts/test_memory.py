@@ -9,6 +9,7 @@ import pytest
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
 from brain_async.testing import (
     EDGE_OUTBOX_CHECKS,
+    FUSED_CHECKS,
     GRAPH_CHECKS,
     GRAPH_SCAN_CHECKS,
     HEALTH_CHECKS,
@@ -27,6 +28,7 @@ from brain_async.testing import (
     STORE_CHECKS
     + PASSAGE_CHECKS
     + SEARCH_CHECKS
+    + FUSED_CHECKS
     + VOCABULARY_CHECKS
     + KIND_CHECKS
     + NODE_OUTBOX_CHECKS

@@ -9,6 +9,7 @@ import pytest
 
 from brain_async.adapters.postgres import PostgresStore, open_postgres
 from brain_async.testing import (
+    FUSED_CHECKS,
     HEALTH_CHECKS,
     KIND_CHECKS,
     NODE_OUTBOX_CHECKS,
@@ -48,6 +49,7 @@ async def store(request: pytest.FixtureRequest, postgres_dsn: str) -> AsyncItera
     STORE_CHECKS
     + PASSAGE_CHECKS
     + SEARCH_CHECKS
+    + FUSED_CHECKS
     + VOCABULARY_CHECKS
     + KIND_CHECKS
     + NODE_OUTBOX_CHECKS

@@ -8,7 +8,15 @@ from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueStore
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
+from brain_async.ports.store import (
+    FusedSearcher,
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    PassageReader,
+)
 from brain_async.ports.vocabulary import Vocabulary
 from brain_async.testing.subjects import CheckedGraph, CheckedKindStore, CheckedStore
 
@@ -16,6 +24,7 @@ object_reader: ObjectReader = MemoryStore()
 object_writer: ObjectWriter = MemoryStore()
 kind_reader: KindReader = MemoryStore()
 kind_writer: KindWriter = MemoryStore()
+fused_searcher: FusedSearcher = MemoryStore()
 part_searcher: PartSearcher = MemoryStore()
 passage_reader: PassageReader = MemoryStore()
 vocabulary: Vocabulary = MemoryStore()

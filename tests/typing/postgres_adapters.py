@@ -7,7 +7,15 @@ from brain_async.adapters.postgres.kv import PostgresSnapshot
 from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueReader, KeyValueStore
 from brain_async.ports.outbox import KeepsNodeOutbox, NodeOutbox
-from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
+from brain_async.ports.store import (
+    FusedSearcher,
+    KindReader,
+    KindWriter,
+    ObjectReader,
+    ObjectWriter,
+    PartSearcher,
+    PassageReader,
+)
 from brain_async.ports.vocabulary import Vocabulary
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
 
@@ -17,6 +25,7 @@ def store_ports(store: PostgresStore) -> None:
     object_writer: ObjectWriter = store
     kind_reader: KindReader = store
     kind_writer: KindWriter = store
+    fused_searcher: FusedSearcher = store
     part_searcher: PartSearcher = store
     passage_reader: PassageReader = store
     keeps_outbox: KeepsNodeOutbox = store
@@ -24,7 +33,7 @@ def store_ports(store: PostgresStore) -> None:
     checked_store: CheckedStore = store
     checked_kind_store: CheckedKindStore = store
     del object_reader, object_writer, kind_reader, kind_writer, part_searcher, checked_store, checked_kind_store
-    del keeps_outbox, node_outbox, passage_reader
+    del keeps_outbox, node_outbox, passage_reader, fused_searcher
 
 
 def vocabulary(store: PostgresStore) -> Vocabulary:

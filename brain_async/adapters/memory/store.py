@@ -33,6 +33,7 @@ from brain_async.analysis import (
     query_terms,
     terms_of_word,
 )
+from brain_async.config import ChannelName
 from brain_async.errors import BrainError, DimensionMismatchError, InvalidKindError, ObjectNotFoundError
 from brain_async.inverted_index import InvertedIndex
 from brain_async.languages import DEFAULT_LANGUAGE
@@ -248,6 +249,27 @@ class MemoryStore:
         groups = every if scope.namespace_id is None else [(scope.namespace_id, True)]
         found = self._vectors.search(groups, vector, self._columns.mask(scope, filters), k)
         return self._candidates(scope, filters, k, found)
+
+    async def search_fused(
+        self,
+        scope: Scope,
+        query: str,
+        vector: Vector | None,
+        filters: Filters,
+        channels: Sequence[ChannelName],
+        *,
+        k: int,
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        """As in the port."""
+        found: dict[ChannelName, Sequence[Candidate]] = {}
+        for channel in channels:
+            if channel == "lexical":
+                found[channel] = await self.search_lexical(scope, query, filters, k=k)
+            elif channel == "trigram":
+                found[channel] = await self.search_trigram(scope, query, filters, k=k)
+            else:
+                found[channel] = [] if vector is None else await self.search_vector(scope, vector, filters, k=k)
+        return found
 
     # Vocabulary
 

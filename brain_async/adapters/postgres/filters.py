@@ -14,7 +14,7 @@ from brain_async.model.filters import Filters, PropertyFilter
 from brain_async.model.scope import Scope
 from brain_async.text import UNSTORABLE
 
-__all__ = ["FILTER_NAMES", "filter_arguments", "filter_snippets"]
+__all__ = ["FILTER_NAMES", "filter_arguments", "filter_parameters", "filter_snippets"]
 
 _ARGUMENTS = {
     "_namespace": "uuid",
@@ -69,6 +69,12 @@ def filter_snippets() -> dict[str, str]:
         "filter_arguments": ", ".join(f"{name} {type_}" for name, type_ in _ARGUMENTS.items()),
         "restricted": f"num_nonnulls({', '.join(FILTER_NAMES[1:])}) > 0",
     }
+
+
+def filter_parameters(first: int) -> str:
+    """The parameters ``$first``, ... of a statement, for the values that ``filter_arguments`` gives."""
+    casts = {"_alternatives": "::text[]::jsonb[]", "_groups": "::text::jsonb"}
+    return ", ".join(f"${number}{casts.get(name, '')}" for number, name in enumerate(_ARGUMENTS, start=first))
 
 
 def _storable(texts: Iterable[str] | None) -> list[str] | None:

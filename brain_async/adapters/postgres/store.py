@@ -14,6 +14,7 @@ from brain_async.adapters.postgres import kinds as kind_rows
 from brain_async.adapters.postgres import reads, writes
 from brain_async.adapters.postgres.bulk import BulkLoadResult, bulk_load
 from brain_async.adapters.postgres.describe import StoreDescription, describe
+from brain_async.adapters.postgres.fused import fused_hits, fused_statement
 from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.lexical_portable import portable_statement
@@ -26,6 +27,7 @@ from brain_async.adapters.postgres.rows import candidate_from_row
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
 from brain_async.adapters.postgres.vocabulary import PostgresVocabulary
+from brain_async.config import ChannelName
 from brain_async.errors import BackendError, BrainError, SearchIndexNotReadyError
 from brain_async.languages import DEFAULT_LANGUAGE
 from brain_async.model.candidate import Candidate
@@ -51,7 +53,7 @@ _REBUILDS = 3
 
 
 class PostgresStore:
-    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, Vocabulary,
+    """Implements ObjectReader, PassageReader, ObjectWriter, KindReader, KindWriter, PartSearcher, FusedSearcher, Vocabulary,
     KeepsNodeOutbox and HealthProbe over an asyncpg pool.
 
     The pool is the host's: it is used as it is, whatever codecs it has, and never closed here. Every call takes one
@@ -279,6 +281,41 @@ class PostgresStore:
         return await self._candidates(
             vector_statement(scope, vector, filters, k=min(k, _MAX_K), dimension=self._dimension)
         )
+
+    async def search_fused(
+        self,
+        scope: Scope,
+        query: str,
+        vector: Vector | None,
+        filters: Filters,
+        channels: Sequence[ChannelName],
+        *,
+        k: int,
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        """As in the port: one statement on one connection. The lexical index is kept fresh as by ``search_lexical``."""
+        if k <= 0:
+            return {channel: [] for channel in channels}
+        return await self._when_ready(lambda: self._search_fused(scope, query, vector, filters, channels, k))
+
+    async def _search_fused(
+        self, scope: Scope, query: str, vector: Vector | None, filters: Filters, channels: Sequence[ChannelName], k: int
+    ) -> Mapping[ChannelName, Sequence[Candidate]]:
+        backend = await self._lexical.backend()
+        rows = await self._languages.search(
+            scope,
+            lambda languages: fused_statement(
+                scope,
+                query,
+                vector,
+                filters,
+                channels,
+                k=min(k, _MAX_K),
+                dimension=self._dimension,
+                backend=backend,
+                languages=languages,
+            ),
+        )
+        return fused_hits(channels, rows)
 
     async def _candidates(self, statement: tuple[str, list[Any]] | None) -> Sequence[Candidate]:
         if statement is None:

@@ -8,9 +8,12 @@ import msgspec
 import pytest
 
 from brain_async import (
+    ConfigError,
+    Engine,
     EngineConfig,
     FieldSpec,
     FusionWeights,
+    InvalidInputError,
     KindSpec,
     Object,
     ResultSetNotFoundError,
@@ -383,3 +386,39 @@ async def test_one_large_document_does_not_hide_the_others(engine_world: World, 
         await put_family(session, [{"title": f"report {number}", "content": "a turbine among many other things here"}])
     page = await getattr(session, verb)("turbine", limit=10)
     assert len(page.objects) == 10
+
+
+async def test_fused_store_channels_give_the_page_that_concurrent_ones_give(engine_world: World) -> None:
+    fused = EngineConfig(store_channels="fused", decay_lambda=0.0)
+    concurrent = engine_world.session(embedder=WordEmbedder(), config=NO_DECAY)
+    together = engine_world.session(embedder=WordEmbedder(), config=fused)
+    await put_family(concurrent, ["lemon pie", "salt"])
+    await put_family(concurrent, ["lemon tree", "pepper"])
+    one = await concurrent.search("lemon", explain=True)
+    other = await together.search("lemon", explain=True)
+    assert [(obj.id, obj.evidence) for obj in one.objects] == [(obj.id, obj.evidence) for obj in other.objects]
+    assert [
+        [(hit.id, [(rank.channel, rank.rank, rank.score) for rank in hit.channels]) for hit in obj.explain]
+        for obj in one.objects
+    ] == [
+        [(hit.id, [(rank.channel, rank.rank, rank.score) for rank in hit.channels]) for hit in obj.explain]
+        for obj in other.objects
+    ]
+    assert [(outcome.channel, outcome.status, outcome.hits) for outcome in one.outcomes] == [
+        (outcome.channel, outcome.status, outcome.hits) for outcome in other.outcomes
+    ]
+
+
+async def test_fused_store_channels_need_a_store_that_can(engine_world: World) -> None:
+    class Reader:
+        """A store that only reads."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "search_fused":
+                raise AttributeError(name)
+            return getattr(engine_world.store, name)
+
+    with pytest.raises(ConfigError, match="FusedSearcher"):
+        Engine(Reader(), config=EngineConfig(store_channels="fused"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="store_channels"):
+        EngineConfig(store_channels="one")  # type: ignore[arg-type]

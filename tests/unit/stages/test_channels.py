@@ -15,7 +15,7 @@ import pytest
 from brain_async.errors import BackendError, BackendTimeoutError, EmbedderError
 from brain_async.model.candidate import Candidate
 from brain_async.ports.store import Vector
-from brain_async.stages.channels import Channel, QueryVector, run_channels, skipped
+from brain_async.stages.channels import Channel, FusedChannels, QueryVector, run_channels, skipped
 
 SOON = 0.02
 """A deadline that is meant to pass, in seconds; everything else has a generous one."""
@@ -223,3 +223,49 @@ async def test_no_channels_give_no_results() -> None:
 def test_a_skipped_channel_says_why() -> None:
     outcome = skipped("trigram", "not attached").outcome
     assert (outcome.channel, outcome.status, outcome.detail) == ("trigram", "skipped", "not attached")
+
+
+def fused(search: Callable[..., Awaitable[Any]]) -> FusedChannels:
+    return FusedChannels(("lexical", "vector"), search, frozenset({"vector"}))
+
+
+async def fused_hits(vector: Vector | None, names: Sequence[str]) -> dict[str, list[Candidate]]:
+    assert (vector is not None) == ("vector" in names)
+    return dict.fromkeys(names, HITS)
+
+
+async def run_fused(
+    *channels: Channel | FusedChannels,
+    embed: Callable[[], Awaitable[Any]],
+    timeout: float = 5.0,
+    seconds_to_embed: float = 5.0,
+) -> list[Any]:
+    vector = QueryVector(Embedder(embed), "q", timeout=seconds_to_embed)
+    return await run_channels(channels, timeout=timeout, query_vector=vector)
+
+
+async def test_fused_channels_give_an_outcome_each_in_their_order() -> None:
+    results = await run_fused(Channel("graph_text", found), fused(fused_hits), embed=giving([1.0]))
+    assert [(result.outcome.channel, result.outcome.status) for result in results] == [
+        ("graph_text", "ok"),
+        ("lexical", "ok"),
+        ("vector", "ok"),
+    ]
+    assert results[1].outcome.seconds == results[2].outcome.seconds
+
+
+@pytest.mark.parametrize("embed", [hang, failing(RuntimeError("no model"))])
+async def test_a_lost_embedder_costs_fused_channels_the_dense_one_alone(embed: Callable[[], Awaitable[Any]]) -> None:
+    lexical, lost = await run_fused(fused(fused_hits), embed=embed, seconds_to_embed=SOON)
+    assert (lexical.outcome.status, lexical.hits) == ("ok", HITS)
+    assert lost.error is not None
+    assert lost.embedder_failed
+
+
+async def test_fused_channels_share_one_deadline_and_one_fate() -> None:
+    async def wait(*_: object) -> Any:
+        return await hang()
+
+    *late, kept = await run_fused(fused(wait), Channel("graph_text", found), embed=giving([1.0]), timeout=SOON)
+    assert [result.outcome.status for result in late] == ["timeout", "timeout"]
+    assert kept.outcome.status == "ok"

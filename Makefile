@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help demo test test-slow soak check fix bench bench-quality bench-embed clean
+.PHONY: help demo test test-slow soak check fix bench bench-peers bench-quality bench-embed clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,18 @@ bench: $(VENV)/.installed-test,bench ## the benchmarks, with JSON reports in bui
 	$(BIN)/python benchmarks/bench_serve.py --json > build/bench_serve.json
 	$(BIN)/python benchmarks/bench_cortex.py --edges 1000000 --json > build/bench_cortex.json
 	@cat build/bench_search.json build/bench_helix.json build/bench_serve.json build/bench_cortex.json
+
+PEERS := floor langchain llamaindex txtai
+
+# A virtual environment for each peer; pins by name and version in its requirements.txt.
+build/peers/%/.installed: benchmarks/peers/%/requirements.txt
+	$(PYTHON) -m venv build/peers/$*/venv
+	build/peers/$*/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench-peers: $(VENV)/.installed-bench $(PEERS:%=build/peers/%/.installed) ## ours against other libraries: make bench-peers DATA="folder ..."
+	$(BIN)/python benchmarks/bench_peers.py --data $(DATA) --json $(ARGS) > build/bench_peers.json
+	@cat build/bench_peers.json
 
 bench-quality: $(VENV)/.installed-bench ## nDCG on test collections in the BEIR layout: make bench-quality DATA="folder ..."
 	$(BIN)/python benchmarks/bench_quality.py $(DATA) $(ARGS)

@@ -9,7 +9,9 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -50,7 +52,10 @@ class Report(msgspec.Struct, kw_only=True):
             "python": platform.python_version(),
             "system": platform.system(),
             "architecture": platform.machine(),
+            "processor": _processor(),
             "cores": os.cpu_count(),
+            "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+            "date": datetime.now(UTC).date().isoformat(),
             "load_average": [round(load, 2) for load in os.getloadavg()],
             **{name: version(name) for name in packages},
         }
@@ -65,6 +70,16 @@ class Report(msgspec.Struct, kw_only=True):
             sys.stdout.write(f"{name}: {figure}\n")
         for check in self.checks:
             sys.stdout.write(f"{'ok ' if check.holds else 'NOT'} {check.name} = {check.value} (aim {check.aim})\n")
+
+
+def _processor() -> str:
+    """The model of the processor, where the system tells."""
+    try:
+        described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in described.splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def percentile(seconds: Sequence[float], share: float) -> float:

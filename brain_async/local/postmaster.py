@@ -30,6 +30,8 @@ _TAIL_BYTES = 16 * 1024
 _STOP_TIMEOUT = 60
 _SOCKET_LIMIT = 100  # bytes; the kernel allows 107 including the socket's own name, macOS 103
 _SMALL_SHM = 512 * 1024 * 1024
+_LEAST_BUILD_MEMORY = 256 << 20
+_MOST_BUILD_MEMORY = 4 << 30
 _PASSING_FAILURES = ("lock file", "pre-existing shared memory block", "is another postmaster")
 
 _SETTINGS: Mapping[str, str] = {
@@ -38,7 +40,7 @@ _SETTINGS: Mapping[str, str] = {
     "unix_socket_permissions": "0700",
     "max_connections": "60",
     "shared_buffers": "256MB",
-    "maintenance_work_mem": "256MB",
+    "autovacuum_work_mem": "64MB",
     "max_wal_size": "1GB",
     "random_page_cost": "1.1",
     "jit": "off",
@@ -206,7 +208,8 @@ class Postmaster:
             "shared_preload_libraries": ",".join(self._install.preload),
             "extension_control_path": paths.control,
             "dynamic_library_path": paths.library,
-            "dynamic_shared_memory_type": "mmap" if _shared_memory_is_small() else "posix",
+            "dynamic_shared_memory_type": "mmap" if _free_shared_memory() < _SMALL_SHM else "posix",
+            "maintenance_work_mem": f"{_build_memory() >> 20}MB",
             **self._settings,
         }
         lines = [f"{name} = {_quoted(value)}" for name, value in settings.items()]
@@ -308,10 +311,22 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _shared_memory_is_small() -> bool:
-    """Containers often give /dev/shm 64 MB, too little for a parallel index build; files in the data directory do then."""
+def _free_shared_memory() -> int:
+    """In bytes. Containers often have 64 MB, too little for a parallel index build; files in the data directory do then."""
     try:
         state = os.statvfs("/dev/shm")
     except OSError:
-        return sys.platform == "linux"
-    return state.f_bavail * state.f_frsize < _SMALL_SHM
+        return 0 if sys.platform == "linux" else _SMALL_SHM
+    return state.f_bavail * state.f_frsize
+
+
+def _build_memory() -> int:
+    """The most that building one index may take, in bytes: a quarter of the machine's memory, half of what can be shared."""
+    try:
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        machine = 0
+    limits = [machine // 4, _MOST_BUILD_MEMORY]
+    if (shared := _free_shared_memory()) >= _SMALL_SHM:
+        limits.append(shared // 2)
+    return max(_LEAST_BUILD_MEMORY, min(limits))

@@ -23,7 +23,9 @@ from brain_async.spelling import (
     MIN_RESPELT_CHARS,
     edit_distance,
     is_common,
+    near_keys,
     reachable,
+    vocabulary_keys,
 )
 from brain_async.text import MAX_QUERY_CHARS
 
@@ -37,6 +39,11 @@ MIN_SIMILARITY = 0.1
 
 COMMON_DOCUMENTS = 1_000_000
 """What a stop word counts for: more than any word of a corpus."""
+
+_COMMON_BY_KEY: dict[str, list[str]] = {}
+for _word in COMMON_WORDS:
+    for _key in vocabulary_keys(_word):
+        _COMMON_BY_KEY.setdefault(_key, []).append(_word)
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`')
 _LETTERS = r"[^\W\d_]+"
@@ -99,7 +106,8 @@ def likeliest(word: str, candidates: Iterable[VocabularyWord]) -> str | None:
     """
     limit = reachable(word)
     rated = [(edit_distance(word, each.word, limit), each.word, each.documents) for each in candidates]
-    rated += [(1, each, COMMON_DOCUMENTS) for each in COMMON_WORDS if edit_distance(word, each, 1) == 1]
+    common = {each for key in near_keys(word) for each in _COMMON_BY_KEY.get(key, ())}
+    rated += [(1, each, COMMON_DOCUMENTS) for each in common if edit_distance(word, each, 1) == 1]
     best = min(
         (
             (distance, -likeness * math.log1p(documents), each)

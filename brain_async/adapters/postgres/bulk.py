@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from brain_async.adapters.postgres.build_memory import build_memory
 from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.migrate import create_vector_index
@@ -54,7 +55,7 @@ async def bulk_load(
     *,
     dimension: int,
     rebuild_indexes: bool,
-    maintenance_work_mem: str,
+    maintenance_work_mem: str | None,
     progress: Callable[[int], None] | None,
 ) -> BulkLoadResult:
     """See ``PostgresStore.bulk_load``."""
@@ -127,12 +128,18 @@ async def _load(
     return stored, refused
 
 
-async def _build(connections: Connections, lexical: LexicalIndex, dimension: int, maintenance_work_mem: str) -> None:
+async def _build(
+    connections: Connections, lexical: LexicalIndex, dimension: int, maintenance_work_mem: str | None
+) -> None:
     """Build the vector and the lexical index side by side, each on its own connection, and the small ones."""
     await lexical.resume()
+    if maintenance_work_mem is None:
+        async with connections.session() as connection:
+            maintenance_work_mem = await build_memory(connection, dimension)
+    memory = maintenance_work_mem
 
     async def vectors() -> None:
-        async with connections.transaction(maintenance_work_mem=maintenance_work_mem) as connection:
+        async with connections.transaction(maintenance_work_mem=memory) as connection:
             await create_vector_index(connection, dimension)
             await create_words_index(connection)
 
@@ -140,6 +147,7 @@ async def _build(connections: Connections, lexical: LexicalIndex, dimension: int
     for outcome in outcomes:
         if isinstance(outcome, BaseException):
             raise outcome
+    await lexical.tidy()
     async with connections.session() as connection:
         await connection.execute(
             "analyze brain_objects, brain_terms, brain_words, brain_part_counts", timeout=UNBOUNDED

@@ -52,17 +52,19 @@ _PREDICATE = f"""(_namespace is null or o.namespace_id = _namespace)
         and {_DESCRIBED.format("p")}))"""
 
 
-def _bound(first: int) -> str:
-    """The predicate, and being live, over parameters ``$first``, ...; "is true" hides all of it from every index."""
+def _numbered(predicate: str, first: int) -> str:
+    """The predicate over parameters ``$first``, ... for dynamic statements."""
     numbers = {name: f"${number}" for number, name in enumerate(FILTER_NAMES, start=first)}
-    return re.sub(r"\b_[a-z_]+\b", lambda match: numbers[match.group()], f"((o.live and {_PREDICATE}) is true)")
+    return re.sub(r"\b_[a-z_]+\b", lambda match: numbers[match.group()], predicate)
 
 
 def filter_snippets() -> dict[str, str]:
     """What the migrations put in place of ``{{filters}}`` and its like."""
     return {
         "filters": _PREDICATE,
-        "bound_filters": _bound(2),
+        # "is true" hides all of it from every index.
+        "bound_filters": _numbered(f"((o.live and {_PREDICATE}) is true)", 2),
+        "executed_filters": _numbered(_PREDICATE, 5),
         "filter_names": ", ".join(FILTER_NAMES),
         "filter_arguments": ", ".join(f"{name} {type_}" for name, type_ in _ARGUMENTS.items()),
         "restricted": f"num_nonnulls({', '.join(FILTER_NAMES[1:])}) > 0",

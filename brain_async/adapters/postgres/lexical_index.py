@@ -18,6 +18,7 @@ from typing import cast
 
 import anyio
 
+from brain_async.adapters.postgres.build_memory import build_memory
 from brain_async.adapters.postgres.errors import translated
 from brain_async.adapters.postgres.lexical_textsearch import TEXTSEARCH_INDEX, create_textsearch_index
 from brain_async.adapters.postgres.migrate import BackendName, choose_backend
@@ -79,11 +80,12 @@ _FILL_POSTINGS = """
 truncate brain_postings;
 drop index if exists brain_postings_key;
 insert into brain_postings
-select brain_posting_key(o.namespace_id, t.term), o.doc, count(*), o.lex_len
-from brain_objects o cross join lateral unnest(string_to_array(o.lex, ' ')) t(term)
-where o.live and o.lex_len > 0
-group by o.doc, o.namespace_id, t.term, o.lex_len;
+select brain_posting_key(o.namespace_id, t.term), o.doc, t.tf, o.lex_len
+from brain_objects o
+cross join lateral (select term, count(*) as tf from unnest(string_to_array(o.lex, ' ')) u(term) group by term) t
+where o.live and o.lex_len > 0;
 create index brain_postings_key on brain_postings (key, doc) include (tf, length);
+select brain_count_frequencies();
 """
 
 # What runs outside a transaction names things with their schema, as a search_path may be local to transactions.
@@ -114,8 +116,9 @@ update brain_lex_state set built_at = clock_timestamp(), dirty = pending, lease_
 class LexicalIndex:
     """The lexical index of one database, as one store sees it."""
 
-    def __init__(self, connections: Connections, *, maintenance_work_mem: str) -> None:
+    def __init__(self, connections: Connections, *, dimension: int, maintenance_work_mem: str | None) -> None:
         self._connections = connections
+        self._dimension = dimension
         self._maintenance_work_mem = maintenance_work_mem
         self._backend: BackendName | None = None
         self._repair: asyncio.Task[None] | None = None
@@ -166,7 +169,7 @@ class LexicalIndex:
         """Within a transaction: drop the index and its upkeep for a bulk load, and say that one is running."""
         await connection.execute(f"drop index if exists {TEXTSEARCH_INDEX}")
         await connection.execute(_DROP_TRIGGERS)
-        await connection.execute("truncate brain_postings")
+        await connection.execute("truncate brain_postings, brain_frequencies")
         await connection.execute("update brain_lex_state set built_at = null")
         await self.keep_suspended(connection)
 
@@ -189,9 +192,15 @@ class LexicalIndex:
             await self._install_triggers(connection, await self._read_backend(connection))
 
     async def build_suspended(self) -> None:
-        """Build after ``resume``, while writers wait."""
+        """Build after ``resume``, while writers wait; ``tidy`` is to follow."""
         async with self._connections.bare() as connection:
             await self._build(connection, concurrently=False)
+
+    async def tidy(self) -> None:
+        """Vacuum what ``build_suspended`` wrote: while another index was being built, that could not have done any good."""
+        if await self.backend() == "portable":
+            async with self._connections.bare() as connection:
+                await self._vacuum_postings(connection)
 
     async def _build_if_stale(self) -> None:
         while True:
@@ -239,11 +248,12 @@ class LexicalIndex:
         await connection.execute("update brain_lex_state set built_at = null")
 
     async def _build(self, connection: Connection, *, concurrently: bool) -> None:
-        memory = {"maintenance_work_mem": self._maintenance_work_mem}
         async with self._connections.begin(connection):
+            memory = {
+                "maintenance_work_mem": self._maintenance_work_mem or await build_memory(connection, self._dimension)
+            }
             backend = await self._read_backend(connection)
             table = await connection.fetchval(_TABLE, "brain_objects")
-            postings = await connection.fetchval(_TABLE, "brain_postings")
             indexes = await connection.fetch(_INDEXES, TEXTSEARCH_INDEX)
         if backend == "portable":
             async with self._connections.begin(connection, **memory):
@@ -252,8 +262,8 @@ class LexicalIndex:
                 await connection.execute(_BUILT)
             for index in indexes:
                 await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
-            # Without the visibility map every posting that is read would cost a look at the table.
-            await connection.execute(f"vacuum (analyze) {postings}", timeout=UNBOUNDED)
+            if concurrently:
+                await self._vacuum_postings(connection)
             return
         for index in indexes:
             if not index["usable"]:
@@ -269,4 +279,10 @@ class LexicalIndex:
         async with self._connections.begin(connection):
             await connection.execute(_BUILT)
             await connection.execute("insert into brain_lex_marker values (true) on conflict do nothing")
-            await connection.execute("truncate brain_postings")
+            await connection.execute("truncate brain_postings, brain_frequencies")
+
+    async def _vacuum_postings(self, connection: Connection) -> None:
+        """Without the visibility map every posting that is read would cost a look at the table."""
+        async with self._connections.begin(connection):
+            postings = await connection.fetchval(_TABLE, "brain_postings")
+        await connection.execute(f"vacuum (analyze) {postings}", timeout=UNBOUNDED)

@@ -1,4 +1,9 @@
-"""The lexical channel on ordinary tables, for every Postgres: true BM25, transactional, with the namespace's statistics."""
+"""The lexical channel on ordinary tables, for every Postgres: true BM25, transactional, with the namespace's statistics.
+
+``brain_search_portable`` reads the postings of the rarest terms in full, and those of the most frequent ones only where
+they can still lift a part onto the page (MaxScore: Turtle and Flood, Query evaluation: strategies and optimizations,
+1995). The answer is that of scoring everything.
+"""
 
 from __future__ import annotations
 
@@ -13,33 +18,16 @@ from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
 
-__all__ = ["PORTABLE_SQL", "SCORED", "portable_statement"]
+__all__ = ["FREQUENT", "MERGED_TERMS", "PORTABLE_SQL", "PRUNABLE", "portable_statement"]
 
-SCORED = """
-keys as materialized (
-    select t.number, t.repeats, brain_posting_key(n.namespace_id, t.term) as key
-    from (select u.term, count(*) as repeats, min(u.number) as number
-          from unnest(_terms) with ordinality u(term, number) group by u.term) t
-    cross join unnest(namespaces) n(namespace_id)
-),
-frequencies as (
-    select k.number, sum(c.df)::float8 as df
-    from keys k cross join lateral (select count(*) as df from brain_postings p where p.key = k.key) c
-    group by k.number
-),
-weights as materialized (
-    select k.key, 1e9::float8 * 2.2::float8 * k.repeats
-        * ln(1::float8 + (total - f.df + 0.5::float8) / (f.df + 0.5::float8)) as weight
-    from keys k join frequencies f using (number)
-),
-scored as (
-    select p.doc, sum((w.weight * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / mean_length))::bigint)::bigint as score
-    from weights w join brain_postings p using (key) group by p.doc
-)"""
-"""BM25 of every matching doc, in units of 1e-9: idf ln(1 + (N - df + 0.5) / (df + 0.5)), k1 1.2, b 0.75.
+FREQUENT = 1_000
+"""Terms of at least this many parts have their count kept, where the postings are built in one go."""
 
-A query term counts as often as it is repeated.
-"""
+PRUNABLE = 3_000
+"""Fewer postings than this are scored faster than left out."""
+
+MERGED_TERMS = 24
+"""Queries of more terms are scored by hashing: planning a merge of so many scans would cost more than it saves."""
 
 PORTABLE_SQL = """
 select * from brain_search_portable(

@@ -69,7 +69,7 @@ class PostgresStore:
         statement_timeout: float = 30.0,
         transaction_pooler: bool = False,
         search_path: str | None = None,
-        maintenance_work_mem: str = "256MB",
+        maintenance_work_mem: str | None = None,
     ) -> None:
         """Do no I/O; call ``migrate`` before the first use of a database.
 
@@ -84,7 +84,8 @@ class PostgresStore:
             transaction_pooler: the pool's connections go through a transaction-mode pooler. The pool must then have been
                 made with ``statement_cache_size=0``.
             search_path: schemas to look for the tables in, behind such a pooler; elsewhere the pool's own setting counts.
-            maintenance_work_mem: memory for building an index, as Postgres writes it.
+            maintenance_work_mem: memory for building an index, as Postgres writes it; None for what the index needs, up to the
+                server's own setting (256 MB at least).
         """
         self._dimension = dimension
         self._lexical_choice: LexicalChoice = lexical
@@ -97,7 +98,7 @@ class PostgresStore:
             transaction_pooler=transaction_pooler,
             local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
         )
-        self._lexical = LexicalIndex(self.connections, maintenance_work_mem=maintenance_work_mem)
+        self._lexical = LexicalIndex(self.connections, dimension=dimension, maintenance_work_mem=maintenance_work_mem)
         self._languages = NamespaceLanguages(self.connections)
         self._outbox = PostgresNodeOutbox(self.connections)
         self._vocabulary = PostgresVocabulary(self.connections)

@@ -249,7 +249,26 @@ begin
     end if;
     if {{restricted}} then
         return query
-            with {{scored}}
+            with keys as materialized (
+                select t.number, t.repeats, brain_posting_key(n.namespace_id, t.term) as key
+                from (select u.term, count(*) as repeats, min(u.number) as number
+                      from unnest(_terms) with ordinality u(term, number) group by u.term) t
+                cross join unnest(namespaces) n(namespace_id)
+            ),
+            frequencies as (
+                select k.number, sum(c.df)::float8 as df
+                from keys k cross join lateral (select count(*) as df from brain_postings p where p.key = k.key) c
+                group by k.number
+            ),
+            weights as materialized (
+                select k.key, 1e9::float8 * 2.2::float8 * k.repeats
+                    * ln(1::float8 + (total - f.df + 0.5::float8) / (f.df + 0.5::float8)) as weight
+                from keys k join frequencies f using (number)
+            ),
+            scored as (
+                select p.doc, sum((w.weight * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / mean_length))::bigint)::bigint as score
+                from weights w join brain_postings p using (key) group by p.doc
+            )
             select o.id, o.parent_id, o.title, o.position, o.updated_at, s.score::float8 / 1e9::float8
             from scored s join brain_objects o on o.doc = s.doc
             where o.live and {{filters}}
@@ -257,7 +276,26 @@ begin
             limit _k;
     else
         return query
-            with {{scored}},
+            with keys as materialized (
+                select t.number, t.repeats, brain_posting_key(n.namespace_id, t.term) as key
+                from (select u.term, count(*) as repeats, min(u.number) as number
+                      from unnest(_terms) with ordinality u(term, number) group by u.term) t
+                cross join unnest(namespaces) n(namespace_id)
+            ),
+            frequencies as (
+                select k.number, sum(c.df)::float8 as df
+                from keys k cross join lateral (select count(*) as df from brain_postings p where p.key = k.key) c
+                group by k.number
+            ),
+            weights as materialized (
+                select k.key, 1e9::float8 * 2.2::float8 * k.repeats
+                    * ln(1::float8 + (total - f.df + 0.5::float8) / (f.df + 0.5::float8)) as weight
+                from keys k join frequencies f using (number)
+            ),
+            scored as (
+                select p.doc, sum((w.weight * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / mean_length))::bigint)::bigint as score
+                from weights w join brain_postings p using (key) group by p.doc
+            ),
             best as (select doc, score from scored order by score desc fetch first (_k) rows with ties)
             select o.id, o.parent_id, o.title, o.position, o.updated_at, b.score::float8 / 1e9::float8
             from best b join brain_objects o on o.doc = b.doc

@@ -1,0 +1,1 @@
+"""The floor: one hand-written statement over pgvector and tsvector, or pg_textsearch."""

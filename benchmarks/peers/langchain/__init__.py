@@ -1,0 +1,1 @@
+"""langchain-postgres: PGVectorStore with hybrid search."""

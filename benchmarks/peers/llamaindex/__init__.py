@@ -1,0 +1,1 @@
+"""LlamaIndex: PGVectorStore with hybrid search."""

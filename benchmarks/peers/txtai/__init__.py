@@ -1,0 +1,1 @@
+"""txtai: hybrid search over Postgres, and as it comes, over faiss and SQLite."""

@@ -122,6 +122,11 @@ class Engine:
         return self._deps.catalog.kinds
 
     @property
+    def ledger(self) -> EdgeLedger | None:
+        """The record of links that the engine was built with, to read from: what is written to it the graph does not hear."""
+        return self._deps.ledger
+
+    @property
     def config(self) -> EngineConfig:
         """The knobs this engine runs with."""
         return self._deps.config

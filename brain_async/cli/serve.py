@@ -85,7 +85,8 @@ async def run_serve(
                 hosts=None if token is not None else (*_LOOPBACK_NAMES, host),
                 max_reads=_MAX_READS,
                 writes=not read_only,
-                page=inspector(engine, scope=scope, max_reads=_MAX_PAGES),
+                page=inspector(engine, scope=scope, token=token, max_reads=_MAX_PAGES, admin=True),
+                page_asks=True,
                 watch=watch,
             )
             return await _serve(app, listener, host, watch.run)

@@ -24,6 +24,7 @@ from brain_async.fastapi.verbs import router
 __all__ = ["service"]
 
 _OPEN_PATHS = frozenset({"/healthz"})
+_API = ("/v1/", "/readyz")
 
 
 def service(
@@ -36,6 +37,7 @@ def service(
     max_reads: int | None = None,
     writes: bool = True,
     page: ASGIApp | None = None,
+    page_asks: bool = False,
     watch: LoopWatch | None = None,
 ) -> FastAPI:
     """The verbs under ``/v1``, ``/healthz`` and ``/readyz``, and ``/v1/openapi.json``; no CORS.
@@ -46,6 +48,8 @@ def service(
         hosts: names that the ``Host`` header may have, without port; None takes any. Without a token, it keeps a page whose
             name was made to lead here from being taken for ours by a browser.
         page: an application for all other paths, such as one with a page at ``/``.
+        page_asks: whether ``page`` asks for the token by itself, as ``inspector(token=...)`` does. A request without the token
+            is then given to the page, and to nothing else.
         watch: a running LoopWatch, for ``/readyz``.
     """
     app = FastAPI(
@@ -61,23 +65,28 @@ def service(
     if hosts is not None:
         app.add_middleware(_KnownHosts, hosts=hosts)
     if token is not None:
-        app.add_middleware(_TokenRequired, token=token)
+        app.add_middleware(_TokenRequired, token=token, page=page if page_asks else None)
     return app
 
 
 class _TokenRequired:
-    """Refuses requests without the token."""
+    """Refuses requests without the token, or leaves those that are not for the API to ``page``."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, page: ASGIApp | None = None) -> None:
         if not token:
             raise InvalidInputError("the token must not be empty", field="token")
         self._app = app
+        self._page = page
         self._digest = _digest(token.encode())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it."""
         if scope["type"] == "lifespan" or scope["path"] in _OPEN_PATHS or self._has_token(scope):
             await self._app(scope, receive, send)
+            return
+        if self._page is not None and not scope["path"].removeprefix(scope.get("root_path", "")).startswith(_API):
+            # Straight to the page: whatever the path is taken for, no endpoint of the API is behind it.
+            await self._page(scope, receive, send)
             return
         refusal = problem_response(
             HTTPStatus.UNAUTHORIZED,

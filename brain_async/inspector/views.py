@@ -1,74 +1,56 @@
-"""What the templates draw, as plain numbers and texts: marked words, the timeline, the neighbourhood."""
+"""What the templates show, as plain numbers and texts: marked words, the timeline, numbers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
-from uuid import UUID
 
-from brain_async.model.results import ChannelOutcome, RichObject
+import msgspec
 
-__all__ = ["marked", "picture", "timeline"]
+from brain_async.analysis import index_terms, words
+from brain_async.model.results import ChannelOutcome
 
-_COLUMN, _ROW, _LABEL = 260, 56, 14
+__all__ = ["Lane", "marked", "number", "timeline"]
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel on the timeline: where it starts and how long it is, in percent of the time until the last one ended."""
+
+    outcome: ChannelOutcome
+    left: float
+    width: float
 
 
 def marked(text: str, query: str) -> list[tuple[str, bool]]:
-    """``text`` in pieces, each with whether it is a word of ``query`` (ignoring case)."""
-    words = sorted(set(re.findall(r"\w+", query)), key=len, reverse=True)
-    if not words:
-        return [(text, False)]
-    pieces = re.split(rf"(?i)\b({'|'.join(map(re.escape, words))})", text)
-    return [(piece, index % 2 == 1) for index, piece in enumerate(pieces) if piece]
-
-
-def timeline(outcomes: Sequence[ChannelOutcome]) -> list[dict[str, Any]]:
-    """A lane for each channel, its start and length in percent of the time until the last one ended."""
-    whole = max((outcome.started + outcome.seconds for outcome in outcomes), default=0.0) or 1.0
-    return [
-        {"outcome": outcome, "left": 100 * outcome.started / whole, "width": max(100 * outcome.seconds / whole, 1)}
-        for outcome in outcomes
-    ]
-
-
-def picture(seed: RichObject, around: Sequence[RichObject]) -> dict[str, Any]:
-    """Where nodes and edges go, in SVG units: a column for each hop, the seed in the first."""
-    places: dict[UUID, tuple[int, int]] = {seed.id: (10, 10)}
-    nodes = [{"obj": seed, "x": 10, "y": 10, "name": _short(seed)}]
-    edges = []
-    rows: dict[int, int] = {}
-    for obj in around:
-        relation = obj.relation
-        if relation is None or obj.id in places:
+    """``text`` in pieces, each with whether it is a word that ``query`` has too, in this form or another of its stem."""
+    asked, terms = set(words(query)), set(index_terms(query))
+    pieces: list[tuple[str, bool]] = []
+    end = 0
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if asked.isdisjoint(words(word)) and terms.isdisjoint(index_terms(word)):
             continue
-        row = rows.get(relation.depth, 0)
-        rows[relation.depth] = row + 1
-        x, y = 10 + _COLUMN * relation.depth, 10 + _ROW * row
-        places[obj.id] = (x, y)
-        nodes.append({"obj": obj, "x": x, "y": y, "name": _short(obj)})
-        from_x, from_y = places.get(relation.source_id or seed.id, places[seed.id])
-        arrow = "→" if relation.direction == "out" else "←"
-        edges.append(
-            {
-                "x1": from_x + 140,
-                "y1": from_y + 18,
-                "x2": x,
-                "y2": y + 18,
-                "label": f"{arrow} {relation.type[:_LABEL]}",
-                "title": relation.type,
-                "note": relation.meta.note,
-            }
-        )
-    depth = max(rows, default=0)
-    return {
-        "nodes": nodes,
-        "edges": edges,
-        "width": 170 + _COLUMN * depth,
-        "height": 10 + _ROW * max(rows.values(), default=1),
-    }
+        if match.start() > end:
+            pieces.append((text[end : match.start()], False))
+        pieces.append((word, True))
+        end = match.end()
+    if end < len(text):
+        pieces.append((text[end:], False))
+    return pieces
 
 
-def _short(obj: RichObject) -> str:
-    name = obj.title or str(obj.id)
-    return name if len(name) <= 17 else name[:16] + "…"
+def timeline(outcomes: Sequence[ChannelOutcome]) -> list[Lane]:
+    """A lane for each channel, at least one percent long, within 0 to 100."""
+    whole = max((outcome.started + outcome.seconds for outcome in outcomes), default=0.0) or 1.0
+    lanes = []
+    for outcome in outcomes:
+        width = max(100 * outcome.seconds / whole, 1.0)
+        lanes.append(Lane(outcome=outcome, left=min(100 * outcome.started / whole, 100 - width), width=width))
+    return lanes
+
+
+def number(value: float) -> str:
+    """Three decimals; of what is nearer to 0 than that, three digits."""
+    return f"{value:.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2e}"

@@ -86,6 +86,10 @@ def test_with_a_token_it_may_listen_anywhere(database: str) -> None:
             assert http.get("/v1/schema").status_code == 401
             assert http.get("/readyz").status_code == 401
             assert http.get("/healthz").status_code == 200
+            assert 'name="token"' in http.get("/kinds").text
+            assert http.post("/sign-in", data={"token": "sesame"}).status_code == 303
+            assert "Kinds and fields" in http.get("/kinds").text
+            assert http.get("/v1/schema").status_code == 401
             http.headers["Authorization"] = "Bearer sesame"
             assert http.get("/v1/schema").status_code == 200
             assert http.post("/v1/objects", json={"kind": "thing"}).status_code == 404

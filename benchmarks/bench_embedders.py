@@ -19,12 +19,12 @@ import ir_measures
 import msgspec
 from ir_measures import nDCG
 
-from bench_quality import judgements, lines
 from brain_async import Engine, EngineConfig, FusionWeights, Object, RichObject
 from brain_async.adapters.embed import LocalEmbedder, SentenceTransformerEmbedder
 from brain_async.adapters.memory import MemoryStore
 from brain_async.adapters.rerank import CrossEncoderReranker
 from brain_async.config import ChannelName
+from brain_async.evaluation import read_collection
 from brain_async.ports.host import QueryEmbedder
 from report import Report, percentile
 
@@ -43,9 +43,13 @@ async def measure(
     folder: Path, embedder: QueryEmbedder, weights: FusionWeights
 ) -> tuple[dict[str, float], list[float], float, float]:
     """(nDCG@10 of each system, seconds of each query, seconds and processor seconds a document) on one collection."""
-    documents, qrels = lines(folder / "corpus.jsonl"), judgements(folder / "qrels.tsv")
-    judged = {qrel.query_id for qrel in qrels if qrel.relevance > 0}
-    queries = [query for query in lines(folder / "queries.jsonl") if query["id"] in judged]
+    collection = await read_collection(folder)
+    documents, queries = msgspec.to_builtins(collection.documents), msgspec.to_builtins(collection.queries)
+    qrels = [
+        ir_measures.Qrel(query, document, grade)
+        for query, graded in collection.grades.items()
+        for document, grade in graded.items()
+    ]
     ids = {uuid5(SPACE, document["id"]): document["id"] for document in documents}
     texts = ["\n".join(part for part in (each["title"], each["text"]) if part) for each in documents]
     began, busy = time.perf_counter(), time.process_time()
@@ -105,16 +109,17 @@ async def profile(
 
 async def cross_encoder(path: Path, folder: Path) -> dict[str, float]:
     """Milliseconds to score one passage of the collection for one query."""
-    passages = lines(folder / "corpus.jsonl")[:50]
-    objects = [RichObject(id=uuid4(), kind="text", title=f"{each['title']}\n{each['text']}") for each in passages]
+    collection = await read_collection(folder)
+    passages = collection.documents[:50]
+    objects = [RichObject(id=uuid4(), kind="text", title=f"{each.title}\n{each.text}") for each in passages]
     reranker = CrossEncoderReranker(path)
     began = time.perf_counter()
     await reranker.load()
     loaded = time.perf_counter() - began
     waits = []
-    for query in lines(folder / "queries.jsonl")[:10]:
+    for query in collection.queries[:10]:
         began = time.perf_counter()
-        await reranker.rerank(query["text"], objects)
+        await reranker.rerank(query.text, objects)
         waits.append((time.perf_counter() - began) / len(objects))
     return {"load_seconds": round(loaded, 2), "passage_ms_p50": round(percentile(waits, 0.5), 2)}
 

@@ -43,10 +43,9 @@ def _is_finite(value: Any) -> bool:
 class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
     """The share of each channel in the fused score; a channel of weight 0 is not run.
 
-    The lexical and vector shares suit the static local embedder: measured on three public collections, they beat
-    each channel alone and reciprocal ranks (docs/quality.md). Use ``FusionWeights(lexical=0.6, vector=0.4)`` with a
-    transformer. ``trigram`` counts in full for identifier-like queries and times ``trigram_natural`` for natural
-    language, where fuzzy matches do harm.
+    The lexical and vector shares suit the static local embedder; ``with_dense_share`` gives those for another.
+    ``trigram`` counts in full for identifier-like queries and times ``trigram_natural`` for natural language, where fuzzy
+    matches do harm.
     """
 
     lexical: float = 0.7
@@ -62,6 +61,13 @@ class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
             if not _is_finite(value) or value < 0:
                 raise _wrong(field.name, "a weight of 0 or more", value)
 
+    @classmethod
+    def with_dense_share(cls, share: float) -> FusionWeights:
+        """The defaults with ``share`` (0 to 1) for vector and the rest for lexical. Raises InvalidInputError."""
+        if not _is_finite(share) or not 0 <= share <= 1:
+            raise _wrong("share", "a share from 0 to 1", share)
+        return cls(lexical=round(1 - share, 6), vector=share)
+
 
 class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine retrieves. Integer knobs of zero or below fall back to their default.
@@ -73,7 +79,10 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         candidate_k: candidates asked of each channel.
         rrf_k: the constant of reciprocal rank fusion, score = weight / (rrf_k + rank), rank from 1.
         fusion: ``relative`` adds scores scaled to [0, 1], ``rrf`` adds reciprocal ranks; see ``stages.fuse``.
-        weights: share of each channel in the fused score.
+        weights: share of each channel in the fused score. None takes what the embedder suggests (``SuggestsDenseShare``), else
+            the defaults of FusionWeights.
+        agreement: with ``relative``, a dense channel loses weight, at most half, where its list and that of the text channel
+            beside it have less than this in common (0 to 1, see ``stages.agree``); 0 or below switches it off.
         search_channels: the channels `search` runs when a request does not say; those not attached are skipped.
         decay_lambda: recency decay per day, score x exp(-decay_lambda x age in days); 0 or below switches it off.
         evidence_n: evidence parts kept per parent.
@@ -107,7 +116,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     candidate_k: int = 40
     rrf_k: int = 60
     fusion: FusionMethod = "relative"
-    weights: FusionWeights = FusionWeights()
+    weights: FusionWeights | None = None
+    agreement: float = 0.4
     search_channels: tuple[ChannelName, ...] = ("lexical", "trigram", "vector", "graph_text", "graph_vector")
     decay_lambda: float = 0.02
     evidence_n: int = 3

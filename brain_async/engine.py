@@ -273,7 +273,8 @@ class Engine:
 
         Labels are trimmed and lower-cased. With a ledger the link is recorded there first, so a failing graph raises
         but loses nothing, and ``reconcile`` adds the edge (``graph_writes="eventual"`` does not raise). Raises
-        GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError.
+        GraphWriterRequiredError, LinkArgumentsError, LinkNotFirstClassError, ObjectNotFoundError; with a CortexEdgeLedger,
+        SelfEdgeError for an object and itself.
         """
         return await link.link(self._deps, scope, from_id, to_id, relation_type, meta)
 

@@ -8,8 +8,8 @@ from uuid import UUID, uuid5
 
 import ir_measures
 
-from bench_quality import judgements, lines
 from brain_async.adapters.embed import LocalEmbedder
+from brain_async.evaluation import read_collection
 from peers.collection import Collection, Document
 
 __all__ = ["Judged", "judged", "ndcg10"]
@@ -29,16 +29,14 @@ class Judged:
 
 async def judged(folder: Path, embedder: LocalEmbedder) -> Judged:
     """A folder in the BEIR layout, with its queries that have a relevant document, embedded by ``embedder``."""
-    corpus, qrels = lines(folder / "corpus.jsonl"), judgements(folder / "qrels.tsv")
-    relevant = {qrel.query_id for qrel in qrels if qrel.relevance > 0}
-    queries = [query for query in lines(folder / "queries.jsonl") if query["id"] in relevant]
-    numbers = {query["id"]: str(number) for number, query in enumerate(queries)}
-    ids = {row["id"]: str(uuid5(_SPACE, f"{folder.name} {row['id']}")) for row in corpus}
+    found = await read_collection(folder)
+    numbers = {query.id: str(number) for number, query in enumerate(found.queries)}
+    ids = {document.id: str(uuid5(_SPACE, f"{folder.name} {document.id}")) for document in found.documents}
     documents = tuple(
-        Document(id=ids[row["id"]], title=row["title"].strip(), text=row["text"].strip(), label="other")
-        for row in corpus
+        Document(id=ids[document.id], title=document.title, text=document.text, label="other")
+        for document in found.documents
     )
-    texts = tuple(query["text"].strip() for query in queries)
+    texts = tuple(query.text for query in found.queries)
     return Judged(
         name=folder.name,
         collection=Collection(
@@ -48,9 +46,10 @@ async def judged(folder: Path, embedder: LocalEmbedder) -> Judged:
             query_vectors=await embedder.embed_many(texts),
         ),
         qrels=tuple(
-            ir_measures.Qrel(numbers[qrel.query_id], ids[qrel.doc_id], qrel.relevance)
-            for qrel in qrels
-            if qrel.query_id in numbers and qrel.doc_id in ids
+            ir_measures.Qrel(numbers[query], ids[document], grade)
+            for query, graded in found.grades.items()
+            for document, grade in graded.items()
+            if query in numbers and document in ids
         ),
     )
 

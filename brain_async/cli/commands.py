@@ -11,6 +11,7 @@ from uuid import UUID
 
 import typer
 
+from brain_async.cli.eval_command import eval_
 from brain_async.cli.hints import command_line
 from brain_async.cli.home import FILES_NAMESPACE, default_home, demo_home
 from brain_async.cli.ledger_commands import ledger
@@ -283,6 +284,7 @@ def continue_(limit: Limit = 0, home: Home = None, as_json: Json = False) -> Non
 
 app.command(rich_help_panel="Serve")(serve)
 app.command(rich_help_panel="Serve")(mcp)
+app.command(name="eval", rich_help_panel="Look after")(eval_)
 app.add_typer(ledger, rich_help_panel="Look after")
 
 

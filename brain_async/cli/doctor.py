@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import time
+from contextlib import AsyncExitStack
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from brain_async.adapters.postgres.describe import StoreDescription
 from brain_async.cli.error_lines import error_line
 from brain_async.cli.home import is_home
 from brain_async.cli.report import Check
-from brain_async.errors import BrainError
+from brain_async.errors import BrainError, LedgerLockedError
 from brain_async.model.drift import Drift
 
 __all__ = ["Diagnosis", "PackageState", "diagnose", "doctor_report"]
@@ -40,6 +41,9 @@ class Diagnosis(msgspec.Struct, kw_only=True):
     Attributes:
         exists: whether there is a knowledge base in ``home``; where there is none, nothing below is known.
         store: None also when it could not be opened: ``problems`` then say why.
+        edges: recorded links that are live.
+        ledger_head, ledger_root: entries of the edge ledger's journal, and the root in hex that commits to all of it.
+        writer: id of the process that writes the knowledge base at this moment, None where none does.
         graph_nodes, graph_edges: what the graph holds.
         drift: how it differs from the store and the recorded links.
         problems: what is wrong, each with what to do about it.
@@ -53,6 +57,10 @@ class Diagnosis(msgspec.Struct, kw_only=True):
     store: StoreDescription | None = None
     embedder: str = ""
     dimension: int = 0
+    edges: int = 0
+    ledger_head: int = 0
+    ledger_root: str = ""
+    writer: int | None = None
     graph_nodes: int = 0
     graph_edges: int = 0
     drift: Drift | None = None
@@ -99,14 +107,21 @@ async def _open(found: Diagnosis) -> None:
     from brain_async.local import open_local
 
     began = time.perf_counter()
-    async with open_local(
-        found.home,
-    ) as engine:
+    async with AsyncExitStack() as stack:
+        try:
+            engine = await stack.enter_async_context(open_local(found.home))
+        except LedgerLockedError as error:
+            found.writer = error.owner
+            engine = await stack.enter_async_context(open_local(found.home, read_only_graph=True))
         found.open_seconds = time.perf_counter() - began
         found.store = store = await engine.store.describe()
         found.drift = drift = await engine.drift()
+        async with engine.ledger.snapshot() as view:
+            head = await view.head()
+            found.edges = await view.count_live()
+    found.ledger_head, found.ledger_root = head.seq, head.overall_root.hex()
     found.graph_nodes = store.parents - drift.missing_nodes + drift.orphan_nodes
-    found.graph_edges = store.edges - drift.missing_edges + drift.orphan_edges
+    found.graph_edges = found.edges - drift.missing_edges + drift.orphan_edges
     broken = [name for name, index in store.indexes.items() if not index.valid]
     if broken:
         found.problems.append(f"indexes that searches cannot use: {', '.join(broken)}; run: reindex index NAME")

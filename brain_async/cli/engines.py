@@ -23,7 +23,7 @@ async def open_engine(
     """The engine over the knowledge base in ``home``; with ``dsn``, over that Postgres and the local embedder.
 
     ``helix`` is the address of a Helix server that holds the graph of the ``dsn``'s objects; without one the graph is in
-    memory, filled from them and the recorded links.
+    memory, filled from them and the recorded links. Those are kept in a ledger in the same database.
     Raises NotFoundError when there is nothing in ``home``, DimensionMismatchError when the Postgres was filled with
     another embedder, MissingExtensionError, and BackendError for a server that cannot be reached.
     """
@@ -34,11 +34,12 @@ async def open_engine(
         # Imported here: showing the help needs no database driver.
         from brain_async.adapters.embed import CachedEmbedder, open_local_embedder
         from brain_async.adapters.memory import MemoryGraph
-        from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
+        from brain_async.adapters.postgres import open_postgres
+        from brain_async.local.ledger import shared_ledger
 
         embedder = CachedEmbedder(await stack.enter_async_context(open_local_embedder()))
         store = await stack.enter_async_context(open_postgres(dsn, dimension=embedder.dimension))
-        ledger = PostgresEdgeLedger(store)
+        ledger = await shared_ledger(store)
         graph: GraphReader
         if helix is not None:
             from helixgraph import open_helix

@@ -256,10 +256,15 @@ def _facts(found: Diagnosis, width: int) -> list[tuple[str, RenderableType]]:
         ("extensions", versions(f"{name} {number}" for name, number in store.extensions.items())),
         ("unused", versions(unused)),
         ("lexical", f"{store.lexical_backend}, {store.lexical_state}: {guard}"),
-        ("stored", f"{store.parents} parents, {store.parts} parts, {store.edges} edges, {store.kinds} kinds"),
+        ("stored", f"{store.parents} parents, {store.parts} parts, {found.edges} edges, {store.kinds} kinds"),
+        ("ledger", f"{found.ledger_head} entries, root {found.ledger_root[:16]}" + _writer(found)),
         ("graph", f"{found.graph_nodes} nodes, {found.graph_edges} edges" + _drift(found)),
         ("indexes", indexes),
     ]
+
+
+def _writer(found: Diagnosis) -> str:
+    return "" if found.writer is None else f", written by process {found.writer}"
 
 
 def _drift(found: Diagnosis) -> str:

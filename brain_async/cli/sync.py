@@ -9,7 +9,6 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.adapters.postgres import PostgresEdgeLedger
 from brain_async.cli.corpus import CorpusBatch
 from brain_async.errors import ObjectNotFoundError
 from brain_async.languages import DEFAULT_LANGUAGE
@@ -49,10 +48,9 @@ async def stored_parents(engine: LocalEngine, scope: Scope, kinds: Iterable[str]
 
 async def stored_edges(engine: LocalEngine, scope: Scope) -> dict[EdgeKey, Edge]:
     """Every recorded edge of the scope."""
-    ledger = PostgresEdgeLedger(engine.store)
     found: dict[EdgeKey, Edge] = {}
     last: EdgeKey | None = None
-    while page := await ledger.scan_edges(scope, after=last, limit=_PAGE):
+    while page := await engine.links.scan_edges(scope, after=last, limit=_PAGE):
         found |= {edge.key: edge for edge in page}
         last = page[-1].key
     return found

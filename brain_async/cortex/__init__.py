@@ -6,7 +6,8 @@
 """
 
 from brain_async.cortex.batch import Batch, EdgeChange, NewEdge
-from brain_async.cortex.edge_ledger import CortexEdgeLedger
+from brain_async.cortex.edge_import import import_edges, is_imported
+from brain_async.cortex.edge_ledger import CortexEdgeLedger, CortexEdgeReader
 from brain_async.cortex.edge_type import EdgeType
 from brain_async.cortex.graph import CortexGraph
 from brain_async.cortex.head import Head, overall_root_of
@@ -34,6 +35,7 @@ __all__ = [
     "MAX_TEXT_BYTES",
     "Batch",
     "CortexEdgeLedger",
+    "CortexEdgeReader",
     "CortexGraph",
     "EdgeChange",
     "EdgeExpr",
@@ -59,6 +61,8 @@ __all__ = [
     "encode_proof",
     "encode_record",
     "format_uri",
+    "import_edges",
+    "is_imported",
     "overall_root_of",
     "parse_uri",
     "verify_entry",

@@ -8,25 +8,27 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
 
-from brain_async.cortex.batch import Batch, EdgeKeyLike, NewEdge
-from brain_async.cortex.edge_data import encode_edge_data
+from brain_async.cortex.batch import Batch, EdgeKeyLike
 from brain_async.cortex.edge_outbox import CortexEdgeOutbox
 from brain_async.cortex.edge_scan import scan_values
-from brain_async.cortex.engine_edge import all_labels, edge_of, label_codes, labels_by_code, stored_records
+from brain_async.cortex.edge_writes import record_edges
+from brain_async.cortex.engine_edge import all_labels, edge_of, labels_by_code, stored_records
 from brain_async.cortex.incident import IncidentCursor, incident_edges
 from brain_async.cortex.ledger import Ledger
 from brain_async.cortex.outbox_entries import Noted, write_entries
-from brain_async.cortex.record import EdgeMetadata, checked_time
-from brain_async.errors import NamespaceMismatchError
-from brain_async.model.recording import owned_by, recorded_edge
+from brain_async.cortex.record import checked_time
+from brain_async.errors import NamespaceMismatchError, WritesUnsupportedError
+from brain_async.model.health import BackendHealth
+from brain_async.model.recording import owned_by
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 from brain_async.ports.kv import Change, KeyValueStore, Work
 
-__all__ = ["CortexEdgeLedger"]
+__all__ = ["CortexEdgeLedger", "CortexEdgeReader"]
 
 UNLINKED = "unlinked"
 OBJECT_DELETED = "object deleted"
+_ELSEWHERE = "the edge ledger is open to be read: links are recorded by the process that has it open for writing"
 
 
 def _utc_now() -> datetime:
@@ -34,7 +36,7 @@ def _utc_now() -> datetime:
 
 
 class CortexEdgeLedger:
-    """Implements ``ports.ledger.EdgeLedger`` and KeepsEdgeOutbox over a key-value store.
+    """Implements ``ports.ledger.EdgeLedger``, KeepsEdgeOutbox and HealthProbe over a key-value store.
 
     The metadata and the namespace of an edge travel in the ``data`` of its record; a label that is not canonical is
     registered along with its first edge. An edge, its journal entry, the Merkle root and its outbox entry are one commit.
@@ -50,9 +52,9 @@ class CortexEdgeLedger:
     def __init__(
         self, store: KeyValueStore, *, clock: Callable[[], datetime] = _utc_now, by: str = "brain_async"
     ) -> None:
-        """``by`` is whom the records name as having created or removed an edge."""
         self._store = store
-        self._by = by
+        self.by = by
+        """Whom the records name as having created or removed an edge."""
         self._outbox = CortexEdgeOutbox(store)
         self.ledger = Ledger(store, clock=clock)
         """The same edges, to be verified, proved, walked and exported."""
@@ -118,35 +120,23 @@ class CortexEdgeLedger:
                             break
         return found
 
+    async def health(self) -> BackendHealth:
+        """As in ``ports.health.HealthProbe``: entries of the journal, edges ever recorded, and the roots in hex."""
+        head = await self.ledger.head()
+        return BackendHealth(
+            up=True,
+            details={
+                "head": head.seq,
+                "edges": head.edges,
+                "root": head.root.hex(),
+                "overall_root": head.overall_root.hex(),
+            },
+        )
+
     def _record(self, owned: Sequence[Edge], now: datetime) -> Work[list[Edge]]:
-        keys = [edge.key for edge in owned]
-        found = yield from stored_records(keys)
-        labels = yield from labels_by_code()
-        known: dict[EdgeKey, Edge] = {
-            key: edge_of(value, labels) for key, (record, value) in found.items() if not record.tombstoned
-        }
-        recorded: list[Edge] = []
-        for edge in owned:
-            before = known.get(edge.key)
-            if before is not None and before.namespace_id != edge.namespace_id:
-                raise NamespaceMismatchError("another namespace holds this edge", field="namespace_id")
-            edge = recorded_edge(edge, known_created_at=None if before is None else before.meta.created_at, now=now)
-            known[edge.key] = edge
-            recorded.append(edge)
-        batch = Batch(now)
-        codes = yield from label_codes(key.relation_type for key in keys)
-        for label in dict.fromkeys(key.relation_type for key in keys):
-            if label not in codes:
-                codes[label] = yield from batch.register(label)
-        yield from batch.add([self._new(edge, codes[edge.relation_type]) for edge in recorded], update=True)
-        change = yield from batch.finish()
+        change, recorded = yield from record_edges(owned, now, by=self.by)
         noted: list[Noted] = [(edge.namespace_id, edge.key, edge.meta.updated_at) for edge in recorded]
         return Change({**change.writes, **(yield from write_entries(noted))}), recorded
-
-    def _new(self, edge: Edge, code: int) -> NewEdge:
-        data = encode_edge_data(edge.meta, edge.namespace_id)
-        meta = EdgeMetadata(created_by=self._by, data=data, created_at=edge.meta.created_at)
-        return NewEdge(edge.from_id, code, edge.to_id, meta)
 
     def _remove(self, edges: Sequence[Edge], at: datetime, reason: str) -> Work[None]:
         """Remove edges that are live."""
@@ -154,10 +144,28 @@ class CortexEdgeLedger:
             return Change(), None
         batch = Batch(at)
         keys: list[EdgeKeyLike] = [(edge.from_id, edge.relation_type, edge.to_id) for edge in edges]
-        yield from batch.remove(keys, reason=reason, by=self._by)
+        yield from batch.remove(keys, reason=reason, by=self.by)
         change = yield from batch.finish()
         noted: list[Noted] = [(edge.namespace_id, edge.key, None) for edge in edges]
         return Change({**change.writes, **(yield from write_entries(noted))}), None
+
+
+class CortexEdgeReader(CortexEdgeLedger):
+    """The same over a store that another process writes: links are read, and recorded only there.
+
+    ``remove_object_edges`` does nothing: the writer removes them when it tells the graph of the deletion.
+    """
+
+    async def record_edges(self, scope: Scope, edges: Sequence[Edge]) -> Sequence[Edge]:  # noqa: ARG002
+        """Raises WritesUnsupportedError."""
+        raise WritesUnsupportedError(_ELSEWHERE)
+
+    async def remove_edges(self, scope: Scope, keys: Sequence[EdgeKey], *, at: datetime) -> None:  # noqa: ARG002
+        """Raises WritesUnsupportedError."""
+        raise WritesUnsupportedError(_ELSEWHERE)
+
+    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+        """Nothing."""
 
 
 def _owned(scope: Scope, edge: Edge) -> Edge:

@@ -10,19 +10,17 @@ from uuid import UUID
 
 import msgspec
 
-from brain_async.cortex.batch import Asking, Batch, NewEdge
-from brain_async.cortex.edge_data import encode_edge_data
-from brain_async.cortex.engine_edge import all_labels, edge_of, edge_of_record, labels_by_code, stored_records
+from brain_async.cortex.batch import Asking, Batch
+from brain_async.cortex.edge_writes import live_edges, record_edges
+from brain_async.cortex.engine_edge import all_labels, edge_of, labels_by_code
 from brain_async.cortex.incident import IncidentCursor, incident_edges
 from brain_async.cortex.keys import FORWARD, REVERSE, edge_prefix, is_removed, node_prefix
 from brain_async.cortex.ledger import Ledger
 from brain_async.cortex.notes import NoteIndex
-from brain_async.cortex.record import EdgeMetadata
 from brain_async.cortex.view import LedgerView
-from brain_async.errors import NamespaceMismatchError
 from brain_async.model.candidate import EdgeHit
 from brain_async.model.object import Object
-from brain_async.model.recording import owned_by, recorded_edge
+from brain_async.model.recording import owned_by
 from brain_async.model.relation import Direction, Edge, EdgeKey, Neighbor, canonical_relation_type
 from brain_async.model.scope import Scope
 from brain_async.ports.kv import Change, Work
@@ -33,7 +31,7 @@ REMOVED_WITH_OBJECT = "an object was removed"
 """The reason of edges that ``remove_objects`` removes."""
 
 _FEW = 99
-"""A side of a node with at most so many edges is read whole, whatever their types: one short page of a distant store."""
+"""A side of a node with at most so many edges is read whole, whatever their types: one request of a hop reads all of these."""
 
 _LAST_PEER = b"\xff" * 16
 
@@ -69,7 +67,12 @@ class CortexGraph:
             labels = dict.fromkeys(map(canonical_relation_type, relation_types)) if relation_types else sorted(codes)
             asked = [(label, codes[label]) for label in labels if label in codes]
             sides = [side for side in _SIDES if direction in (side[1], "both")]
-            return {node: await _neighbors(view, scope, node, asked, sides, limit) for node in dict.fromkeys(frontier)}
+            nodes = list(dict.fromkeys(frontier))
+            if limit <= 0:
+                return {node: [] for node in nodes}
+            prefixes = [node_prefix(side, node.bytes) for node in nodes for side, _ in sides]
+            first = await view.reader.scan_many(prefixes, limit=_FEW + 1)
+            return {node: await _neighbors(view, scope, node, asked, sides, first, limit) for node in nodes}
 
     # GraphWriter
 
@@ -110,32 +113,13 @@ class CortexGraph:
 
 
 def _add_work(edges: Sequence[Edge], at: datetime) -> Work[None]:
-    """Insert or update, the later of two edges of one key last."""
-    known = yield from _live_edges([edge.key for edge in edges])
-    recorded: dict[EdgeKey, Edge] = {}
-    for edge in edges:
-        before = known.get(edge.key)
-        if before is not None and before.namespace_id != edge.namespace_id:
-            raise NamespaceMismatchError("another namespace holds an edge of this key", field="namespace_id")
-        known[edge.key] = recorded[edge.key] = recorded_edge(
-            edge, known_created_at=None if before is None else before.meta.created_at, now=at
-        )
-    batch = Batch(at)
-    for label in dict.fromkeys(key.relation_type for key in recorded):
-        yield from batch.register(label)
-    yield from batch.add([_new(edge) for edge in recorded.values()], update=True)
-    return (yield from batch.finish()), None
-
-
-def _new(edge: Edge) -> NewEdge:
-    data = encode_edge_data(edge.meta, edge.namespace_id)
-    meta = EdgeMetadata(data=data, created_at=edge.meta.created_at)
-    return NewEdge(edge.from_id, edge.relation_type, edge.to_id, meta)
+    change, _ = yield from record_edges(edges, at)
+    return change, None
 
 
 def _remove_work(scope: Scope, keys: Sequence[EdgeKey], at: datetime) -> Work[None]:
     """Remove those of the edges that the scope sees."""
-    known = yield from _live_edges(keys)
+    known = yield from live_edges(keys)
     return (yield from _removal(scope, known.values(), at, "")), None
 
 
@@ -153,20 +137,17 @@ def _removal(scope: Scope, edges: Iterable[Edge], at: datetime, reason: str) -> 
     return (yield from batch.finish())
 
 
-def _live_edges(keys: Iterable[EdgeKey]) -> Asking[dict[EdgeKey, Edge]]:
-    """Those of these edges that are live, whatever their namespace."""
-    found = yield from stored_records(keys)
-    labels = yield from labels_by_code()
-    return {key: edge_of_record(record, labels) for key, (record, _) in found.items() if not record.tombstoned}
-
-
 async def _neighbors(
-    view: LedgerView, scope: Scope, node: UUID, asked: Iterable[tuple[str, int]], sides: Sequence[_Side], limit: int
+    view: LedgerView,
+    scope: Scope,
+    node: UUID,
+    asked: Iterable[tuple[str, int]],
+    sides: Sequence[_Side],
+    first: Mapping[bytes, Sequence[tuple[bytes, bytes]]],
+    limit: int,
 ) -> list[Neighbor]:
     found: list[Neighbor] = []
-    if limit <= 0:
-        return found
-    around = [(direction, await _around(view, side, node.bytes)) for side, direction in sides]
+    around = [(direction, await _around(view, side, node.bytes, first)) for side, direction in sides]
     for label, code in asked:
         for direction, edges in around:
             async for value in edges.of_type(code):
@@ -198,12 +179,13 @@ class _Around(msgspec.Struct, frozen=True):
                 yield value
 
 
-async def _around(view: LedgerView, side: bytes, node: bytes) -> _Around:
-    prefix, values, count = node_prefix(side, node), dict[int, list[bytes]](), 0
-    async for key, value in view.reader.scan(prefix):
-        count += 1
-        if count > _FEW:
-            return _Around(view, side, node, False, {code: [] for code in await _types(view, side, node)})
+async def _around(
+    view: LedgerView, side: bytes, node: bytes, first: Mapping[bytes, Sequence[tuple[bytes, bytes]]]
+) -> _Around:
+    prefix, values = node_prefix(side, node), dict[int, list[bytes]]()
+    if len(first[prefix]) > _FEW:
+        return _Around(view, side, node, False, {code: [] for code in await _types(view, side, node)})
+    for key, value in first[prefix]:
         values.setdefault(key[len(prefix)], []).append(value)
     return _Around(view, side, node, True, values)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from brain_async.catalog.filters import restrict_to_catalog, validate_filters_against
 from brain_async.catalog.registry import KindCatalog
-from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig
+from brain_async.config import DENSE_CHANNELS, GRAPH_CHANNELS, EngineConfig, FusionWeights
 from brain_async.errors import (
     BackendError,
     BackendTimeoutError,
@@ -36,7 +36,7 @@ from brain_async.ports.graph import (
     GraphWalker,
     GraphWriter,
 )
-from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker
+from brain_async.ports.host import LanguageDetector, Observer, QueryEmbedder, Reranker, SuggestsDenseShare
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
@@ -113,6 +113,16 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
         """The config's clock."""
         return self.config.now()
 
+    @property
+    def weights(self) -> FusionWeights:
+        """The config's, else those that the embedder suggests, else the defaults."""
+        if self.config.weights is not None:
+            return self.config.weights
+        embedder: object = self.embedder
+        if isinstance(embedder, SuggestsDenseShare):
+            return FusionWeights.with_dense_share(embedder.dense_share)
+        return FusionWeights()
+
     def check_scope(self, scope: Scope) -> None:
         """Raises NamespaceRequiredError under ``require_namespace`` when ``scope`` has none, InvalidInputError for no Scope."""
         checked(scope, Scope, "scope")
@@ -169,7 +179,11 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def graph_writer(self) -> GraphWriter:
         """The graph's writer. Raises GraphWriterRequiredError."""
         if self.can.graph_writer is None:
-            raise GraphWriterRequiredError("a graph that can write is required")
+            raise GraphWriterRequiredError(
+                "no graph is attached, and links need one that can write"
+                if self.can.graph_reader is None
+                else "the graph is only read here: links are written by a process that has it open for writing"
+            )
         return self.can.graph_writer
 
     @property

@@ -90,7 +90,7 @@ async def _find(
     outcomes = [result.outcome for result in results.values()]
     await span.channels(outcomes)
     raise_fatal(deps.config, results, always=("graph_text",))
-    weights = deps.config.weights
+    weights = deps.weights
     fused = fuse(
         {name: result.hits for name, result in results.items()},
         method=deps.config.fusion,

@@ -22,6 +22,7 @@ from brain_async.ops.deps import Deps, corpus_filters, raise_fatal, text_channel
 from brain_async.ops.reranking import ordered
 from brain_async.ports.paging import ResultSetStore
 from brain_async.ports.store import Vector
+from brain_async.stages.agree import agreed_weights
 from brain_async.stages.channels import Channel, ChannelResult, QueryVector, run_channels, skipped
 from brain_async.stages.decay import decayed
 from brain_async.stages.explain import explain
@@ -55,8 +56,11 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
         await span.channels(outcomes)
         raise_fatal(deps.config, results)
 
+        ranked_lists = {name: result.hits for name, result in results.items()}
+        if deps.config.fusion == "relative":
+            weights = agreed_weights(ranked_lists, weights, enough=deps.config.agreement)
         fused = fuse(
-            {name: result.hits for name, result in results.items()},
+            ranked_lists,
             method=deps.config.fusion,
             weights=weights,
             rrf_k=deps.config.rrf_k,
@@ -103,7 +107,7 @@ def channel_weights(deps: Deps, channels: Sequence[ChannelName] | None, query: s
     The engine's channels and weights apply unless the request names its channels: those then run whatever their weight
     (one of weight 0 counts as 1). Raises InvalidInputError for a name that is no channel.
     """
-    configured = deps.config.weights
+    configured = deps.weights
     if channels is not None:
         named = checked_texts(channels, "channels")
         if unknown := [name for name in named if name not in CHANNELS]:

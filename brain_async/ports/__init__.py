@@ -10,6 +10,7 @@ from brain_async.ports.host import (
     Progress,
     QueryEmbedder,
     Reranker,
+    SuggestsDenseShare,
 )
 from brain_async.ports.ledger import EdgeLedger
 from brain_async.ports.paging import ResultSetStore
@@ -47,6 +48,7 @@ __all__ = [
     "QueryEmbedder",
     "Reranker",
     "ResultSetStore",
+    "SuggestsDenseShare",
     "Vector",
     "Vocabulary",
     "VocabularyWord",

@@ -24,6 +24,7 @@ __all__ = [
     "Progress",
     "QueryEmbedder",
     "Reranker",
+    "SuggestsDenseShare",
 ]
 
 Progress = Callable[[int, int], object]
@@ -57,6 +58,16 @@ class QueryEmbedder(Protocol):
 
     async def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Documents, shape (len(texts), dim), float32, in order."""
+        ...
+
+
+@runtime_checkable
+class SuggestsDenseShare(Protocol):
+    """An optional ability of an embedder: it says how far its similarities are to be trusted beside BM25."""
+
+    @property
+    def dense_share(self) -> float:
+        """The vector channel's share in the fused score, 0 to 1, the lexical channel having the rest."""
         ...
 
 

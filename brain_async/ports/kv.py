@@ -64,6 +64,12 @@ class KeyValueReader(Protocol):
         """
         ...
 
+    async def scan_many(
+        self, prefixes: Sequence[bytes], *, limit: int
+    ) -> Mapping[bytes, Sequence[tuple[bytes, bytes]]]:
+        """The first ``limit`` (key, value) of each prefix by ascending key, in one request; every prefix is a key of it."""
+        ...
+
 
 @runtime_checkable
 class KeyValueStore(Protocol):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import aclosing
+from typing import TypeVar, cast
 
 from brain_async.errors import InvalidInputError
 from brain_async.ports.kv import Change, Get, Scan, Work
 
-__all__ = ["MAX_KEY_BYTES", "check_keys", "run_work", "scan_bounds"]
+__all__ = ["MAX_KEY_BYTES", "check_keys", "first_records", "run_work", "scan_bounds"]
 
 T = TypeVar("T")
 
@@ -51,3 +52,14 @@ def scan_bounds(prefix: bytes, after: bytes | None, *, reverse: bool = False) ->
         else:
             high = after if high is None else min(high, after)
     return low, high
+
+
+async def first_records(records: AsyncIterator[tuple[bytes, bytes]], limit: int) -> list[tuple[bytes, bytes]]:
+    """At most ``limit`` of what a scan gives, which is closed."""
+    found: list[tuple[bytes, bytes]] = []
+    async with aclosing(cast("AsyncGenerator[tuple[bytes, bytes]]", records)) as scanned:
+        async for record in scanned:
+            if len(found) >= limit:
+                break
+            found.append(record)
+    return found

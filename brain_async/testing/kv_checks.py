@@ -161,6 +161,23 @@ async def check_kv_scan_bounds(store: KeyValueStore) -> None:
     assert set(keys) <= set(everything)
 
 
+async def check_kv_scan_many(store: KeyValueStore) -> None:
+    """The first records of several prefixes at once, all of one moment."""
+    prefix = _fresh()
+    await _write(store, {prefix + b"%c%02d" % (letter, n): b"%d" % n for letter in b"ac" for n in range(30)})
+    a, b, c = (prefix + letter for letter in (b"a", b"b", b"c"))
+    async with store.snapshot() as reader:
+        await _write(store, {prefix + b"a00": None, prefix + b"b00": b"late"})
+        found = await reader.scan_many([c, a, b, a], limit=3)
+        assert set(found) == {a, b, c}, "every prefix is there"
+        assert list(found[a]) == [(prefix + b"a%02d" % n, b"%d" % n) for n in range(3)]
+        assert [key for key, _ in found[c]] == [prefix + b"c%02d" % n for n in range(3)]
+        assert list(found[b]) == [], "nothing was there"
+        assert len((await reader.scan_many([a], limit=100))[a]) == 30
+        assert list((await reader.scan_many([a], limit=0))[a]) == []
+        assert dict(await reader.scan_many([], limit=3)) == {}
+
+
 async def check_kv_keys_and_values_of_every_length(store: KeyValueStore) -> None:
     """Keys of 1 and of 480 bytes, of zeros and of 0xff, and values of a megabyte; other lengths are refused."""
     prefix = _fresh()
@@ -367,6 +384,7 @@ CHECKS = (
     check_kv_empty_change,
     check_kv_order_is_that_of_bytes,
     check_kv_scan_bounds,
+    check_kv_scan_many,
     check_kv_keys_and_values_of_every_length,
     check_kv_work_reads,
     check_kv_snapshots_are_moments,

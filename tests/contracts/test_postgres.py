@@ -7,12 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import asyncpg
 import pytest
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
+from brain_async.adapters.postgres import PostgresStore, open_postgres
 from brain_async.testing import (
-    EDGE_OUTBOX_CHECKS,
     HEALTH_CHECKS,
     KIND_CHECKS,
-    LEDGER_CHECKS,
     NODE_OUTBOX_CHECKS,
     PASSAGE_CHECKS,
     SEARCH_CHECKS,
@@ -70,8 +68,3 @@ async def test_store(
                 await check(alone)
         else:
             await check(alone)
-
-
-@pytest.mark.parametrize("check", LEDGER_CHECKS + EDGE_OUTBOX_CHECKS, ids=lambda check: check.__name__)
-async def test_ledger(check: Callable[[PostgresEdgeLedger], Awaitable[None]], store: PostgresStore) -> None:
-    await check(PostgresEdgeLedger(store))

@@ -1,8 +1,8 @@
-"""Forks writers that are to be killed: ``python killed_writer.py DSN SCHEMA GRAPH``; stdin's lines are "NAMESPACE SEED FILE".
+"""Forks writers that are to be killed: ``python killed_writer.py DSN SCHEMA HOME``; stdin's lines are "NAMESPACE SEED FILE".
 
 Forking saves the seconds that importing the library takes. A writer puts, links and deletes for ever, over the server and the
-HelixDB in the directory GRAPH, and appends a line to FILE for each call that it begins and that returned. The parent answers
-each line with the writer's pid, once it is writing, and with its exit code, once it is dead.
+HelixDB and the edge ledger in the directory HOME, and appends a line to FILE for each call that it begins and that returned.
+The parent answers each line with the writer's pid, once it is writing, and with its exit code, once it is dead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from random import Random
 from uuid import UUID
 
 from brain_async import Edge, EdgeMeta, Engine, Object, Session
-from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
+from brain_async.adapters.lmdb import open_lmdb
+from brain_async.adapters.postgres import open_postgres
+from brain_async.cortex import CortexEdgeLedger
 from helixgraph import open_helix_embedded
 
 OBJECTS = 12
@@ -28,12 +30,13 @@ DIMENSION = 4
 async def write(dsn: str, schema: str, home: str, namespace: UUID, seed: str, file: Path, started: int) -> None:
     acknowledged = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     async with (
-        open_helix_embedded(home, dimension=DIMENSION) as graph,
+        open_lmdb(Path(home, "ledger")) as links,
+        open_helix_embedded(Path(home, "graph"), dimension=DIMENSION) as graph,
         open_postgres(
             dsn, dimension=DIMENSION, search_path=f"{schema}, public", migrate=False, pool_size=TASKS
         ) as store,
     ):
-        engine = Engine(store, graph=graph, ledger=PostgresEdgeLedger(store))
+        engine = Engine(store, graph=graph, ledger=CortexEdgeLedger(links))
         await store.get(engine.session(namespace).scope, namespace)
         os.write(started, b".")
         async with asyncio.TaskGroup() as group:

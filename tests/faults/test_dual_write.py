@@ -22,7 +22,6 @@ from brain_async import (
 )
 from brain_async.adapters.lmdb import open_lmdb
 from brain_async.adapters.memory import MemoryGraph, MemoryKeyValueStore
-from brain_async.adapters.postgres import PostgresKeyValueStore, PostgresStore
 from brain_async.cortex import CortexEdgeLedger
 from brain_async.model.filters import Filters
 from brain_async.model.relation import EdgeKey
@@ -46,7 +45,6 @@ WORLDS = [
     Parts("portable"),
     Parts("memory", ledger="memory"),
     Parts("memory", ledger="lmdb"),
-    Parts("portable", ledger="postgres"),
 ]
 
 
@@ -71,9 +69,7 @@ async def graph(parts: Parts) -> AsyncIterator[Graph]:
 
 
 @pytest.fixture(scope="module")
-async def ledger(
-    parts: Parts, store: Store, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[CortexEdgeLedger | None]:
+async def ledger(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CortexEdgeLedger | None]:
     """Cortex over the key-value store that is named."""
     match parts.ledger:
         case "memory":
@@ -81,9 +77,6 @@ async def ledger(
         case "lmdb":
             async with open_lmdb(tmp_path_factory.mktemp("ledger")) as opened:
                 yield CortexEdgeLedger(opened)
-        case "postgres":
-            assert isinstance(store, PostgresStore)
-            yield CortexEdgeLedger(PostgresKeyValueStore(store))
         case _:
             yield None
 

@@ -19,7 +19,8 @@ import msgspec
 import psutil
 import pytest
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore, open_postgres
+from brain_async.adapters.postgres import PostgresKeyValueStore, PostgresStore, open_postgres
+from brain_async.cortex import CortexEdgeLedger
 from brain_async.errors import BackendError, BackendTimeoutError, ClosedError, PoolExhaustedError
 from brain_async.local.server import LocalServer, local_postgres
 from brain_async.model.filters import Filters
@@ -243,11 +244,12 @@ async def test_opposite_orders_never_deadlock(store: PostgresStore, server: Loca
     families = [family(scope, [{"title": f"Part {n}", "content": "x"} for n in range(10)]) for _ in range(12)]
     everything = [obj for parent, parts in families for obj in (parent, *parts)]
     await put_all(store, scope, *everything)
-    ledger = PostgresEdgeLedger(store)
+    ledger = CortexEdgeLedger(PostgresKeyValueStore(store))
     edges = [
         Edge(from_id=one.key, to_id=other.key, relation_type="about", namespace_id=scope.namespace_id)
         for one, _ in families
         for other, _ in families
+        if one is not other
     ]
 
     async def write(order: list[Object], links: list[Edge]) -> None:

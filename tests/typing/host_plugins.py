@@ -6,7 +6,7 @@ from brain_async import SearchContext
 from brain_async.adapters.embed import CachedEmbedder, HttpEmbedder, LocalEmbedder, SentenceTransformerEmbedder
 from brain_async.adapters.rerank import CrossEncoderReranker, HttpReranker, MmrReranker
 from brain_async.otel import OtelObserver
-from brain_async.ports.host import Observer, PassageReranker, QueryEmbedder
+from brain_async.ports.host import Observer, PassageReranker, QueryEmbedder, SuggestsDenseShare
 from brain_async.ports.paging import ResultSetStore
 
 
@@ -23,6 +23,12 @@ def sentence_transformer_embedder(embedder: SentenceTransformerEmbedder) -> Quer
 
 
 def cached_embedder(embedder: CachedEmbedder) -> QueryEmbedder:
+    return embedder
+
+
+def suggesting(
+    embedder: LocalEmbedder | HttpEmbedder | SentenceTransformerEmbedder | CachedEmbedder,
+) -> SuggestsDenseShare:
     return embedder
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueStore, PostgresStore
+from brain_async.adapters.postgres import PostgresKeyValueStore, PostgresStore
 from brain_async.adapters.postgres.kv import PostgresSnapshot
 from brain_async.ports.health import HealthProbe
 from brain_async.ports.kv import KeyValueReader, KeyValueStore
-from brain_async.ports.ledger import EdgeLedger
-from brain_async.ports.outbox import EdgeOutbox, KeepsEdgeOutbox, KeepsNodeOutbox, NodeOutbox
+from brain_async.ports.outbox import KeepsNodeOutbox, NodeOutbox
 from brain_async.ports.store import KindReader, KindWriter, ObjectReader, ObjectWriter, PartSearcher, PassageReader
 from brain_async.ports.vocabulary import Vocabulary
 from brain_async.testing.subjects import CheckedKindStore, CheckedStore
@@ -34,18 +33,6 @@ def vocabulary(store: PostgresStore) -> Vocabulary:
 
 def health_probe(store: PostgresStore) -> HealthProbe:
     return store
-
-
-def ledger_port(ledger: PostgresEdgeLedger) -> EdgeLedger:
-    return ledger
-
-
-def keeps_outbox(ledger: PostgresEdgeLedger) -> KeepsEdgeOutbox:
-    return ledger
-
-
-def edge_outbox(ledger: PostgresEdgeLedger) -> EdgeOutbox:
-    return ledger.graph_outbox
 
 
 def key_value_store(store: PostgresKeyValueStore) -> KeyValueStore:

@@ -102,3 +102,11 @@ def test_a_weight_that_makes_no_sense_is_refused(weight: object) -> None:
     with pytest.raises(InvalidInputError) as caught:
         FusionWeights(trigram=weight)  # type: ignore[arg-type]
     assert caught.value.field == "trigram"
+
+
+def test_a_dense_share_leaves_the_rest_to_the_lexical_channel() -> None:
+    weights = FusionWeights.with_dense_share(0.4)
+    assert (weights.lexical, weights.vector, weights.graph_text) == (0.6, 0.4, FusionWeights().graph_text)
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InvalidInputError, match="a share from 0 to 1"):
+            FusionWeights.with_dense_share(share)

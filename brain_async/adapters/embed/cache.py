@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from brain_async.config import FusionWeights
 from brain_async.errors import InvalidInputError
 from brain_async.model.health import BackendHealth
 from brain_async.ports.health import HealthProbe
-from brain_async.ports.host import QueryEmbedder
+from brain_async.ports.host import QueryEmbedder, SuggestsDenseShare
 from brain_async.ports.store import Vector
 
 __all__ = ["CachedEmbedder"]
@@ -52,6 +53,11 @@ class CachedEmbedder:
     def model(self) -> str:
         """The inner embedder's model."""
         return self._inner.model
+
+    @property
+    def dense_share(self) -> float:
+        """As the inner embedder's, if it can say, else the default weights'."""
+        return self._inner.dense_share if isinstance(self._inner, SuggestsDenseShare) else FusionWeights().vector
 
     async def health(self) -> BackendHealth | None:
         """As the inner embedder's, if it can say."""

@@ -88,6 +88,11 @@ class HttpEmbedder:
         """The model that is asked for."""
         return self._model
 
+    @property
+    def dense_share(self) -> float:
+        """As in the port: what suits a small transformer; a host that measured better gives its own weights."""
+        return 0.4
+
     async def embed(self, text: str) -> Vector:
         """One query, shape (dim,), float32."""
         vector: Vector = (await self._request([text]))[0]

@@ -64,6 +64,11 @@ class LocalEmbedder:
         """A name for what makes the vectors."""
         return self._model
 
+    @property
+    def dense_share(self) -> float:
+        """As in the port."""
+        return 0.3
+
     async def health(self) -> BackendHealth:
         """As in the port: it is in this process, and loaded."""
         return BackendHealth(up=True, version=self._model, details={"dimension": self.dimension})

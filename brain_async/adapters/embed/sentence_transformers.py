@@ -87,6 +87,11 @@ class SentenceTransformerEmbedder:
         """What is stored beside the vectors."""
         return self._name
 
+    @property
+    def dense_share(self) -> float:
+        """As in the port: what suits a small transformer."""
+        return 0.4
+
     async def load(self) -> None:
         """Load the model, if it is not."""
         await self._runner.run(lambda _: None)

@@ -11,7 +11,7 @@ import lmdb
 from brain_async.adapters.lmdb.errors import translate, translated
 from brain_async.adapters.lmdb.files import Files
 from brain_async.errors import DiskFullError
-from brain_async.ports.kv_work import scan_bounds
+from brain_async.ports.kv_work import first_records, scan_bounds
 
 if TYPE_CHECKING:
     from typing import Self
@@ -152,3 +152,17 @@ class Snapshot:
                 if spent > _TURN_BYTES:
                     await asyncio.sleep(0)
                     spent = 0
+
+    async def scan_many(
+        self, prefixes: Sequence[bytes], *, limit: int
+    ) -> Mapping[bytes, Sequence[tuple[bytes, bytes]]]:
+        """As in the port."""
+        found: dict[bytes, Sequence[tuple[bytes, bytes]]] = {}
+        spent = 0
+        for prefix in dict.fromkeys(prefixes):
+            found[prefix] = await first_records(self.scan(prefix), limit)
+            spent += _RECORD_BYTES * (1 + len(found[prefix]))
+            if spent > _TURN_BYTES:
+                await asyncio.sleep(0)
+                spent = 0
+        return found

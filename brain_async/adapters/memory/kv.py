@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 
 from brain_async.errors import ClosedError
 from brain_async.ports.kv import Change, Get, Scan, Work
-from brain_async.ports.kv_work import run_work, scan_bounds
+from brain_async.ports.kv_work import first_records, run_work, scan_bounds
 
 __all__ = ["MemoryKeyValueStore"]
 
@@ -82,6 +82,12 @@ class _Reader:
             value = self._get(key)
             if value is not None:
                 yield key, value
+
+    async def scan_many(
+        self, prefixes: Sequence[bytes], *, limit: int
+    ) -> Mapping[bytes, Sequence[tuple[bytes, bytes]]]:
+        """As in the port."""
+        return {prefix: await first_records(self.scan(prefix), limit) for prefix in dict.fromkeys(prefixes)}
 
     def _first_in(self, low: bytes, high: bytes | None) -> bytes | None:
         found = None

@@ -2,8 +2,8 @@
 
 from brain_async.adapters.postgres.bulk import BulkLoadResult
 from brain_async.adapters.postgres.describe import StoreDescription
+from brain_async.adapters.postgres.edge_events import read_edge_events
 from brain_async.adapters.postgres.kv import PostgresKeyValueStore
-from brain_async.adapters.postgres.ledger import PostgresEdgeLedger
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice
 from brain_async.adapters.postgres.store import PostgresStore, open_postgres
 
@@ -11,9 +11,9 @@ __all__ = [
     "BackendName",
     "BulkLoadResult",
     "LexicalChoice",
-    "PostgresEdgeLedger",
     "PostgresKeyValueStore",
     "PostgresStore",
     "StoreDescription",
     "open_postgres",
+    "read_edge_events",
 ]

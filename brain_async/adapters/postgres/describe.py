@@ -18,7 +18,6 @@ select
     (select max(version) from brain_migrations) as migration,
     (select count(*) from brain_objects where parent_id is null and deleted_at is null) as parents,
     (select count(*) from brain_objects where live) as parts,
-    (select count(*) from brain_edges where removed_at is null) as edges,
     (select count(*) from brain_kinds) as kinds
 from brain_lex_state s
 """
@@ -56,7 +55,7 @@ class StoreDescription(msgspec.Struct, frozen=True, kw_only=True):
         lexical_state: ``ready``, ``stale`` (the next search rebuilds) or ``building``.
         migration: number of the newest migration.
         dimension: length of the embeddings.
-        parents, parts, edges, kinds: counts of the live ones; parts of deleted parents are not counted.
+        parents, parts, kinds: counts of the live ones; parts of deleted parents are not counted.
         indexes: name to state, of every index that searches use. The vector index is ``brain_objects_embedding``.
     """
 
@@ -70,7 +69,6 @@ class StoreDescription(msgspec.Struct, frozen=True, kw_only=True):
     dimension: int
     parents: int
     parts: int
-    edges: int
     kinds: int
     indexes: Mapping[str, IndexState]
 
@@ -96,7 +94,6 @@ async def describe(connections: Connections) -> StoreDescription | None:
         dimension=row["dimension"],
         parents=row["parents"],
         parts=row["parts"],
-        edges=row["edges"],
         kinds=row["kinds"],
         indexes={each["name"]: IndexState(valid=each["valid"], bytes=each["bytes"]) for each in indexes},
     )

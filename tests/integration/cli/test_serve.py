@@ -61,6 +61,8 @@ def test_it_serves_until_it_is_stopped(database: str) -> None:
         ready = http.get("/readyz").json()
         assert sorted(ready["backends"]) == ["embedder", "graph", "ledger", "store"]
         assert ready["backends"]["store"]["details"]["migration"] > 0
+        head = ready["backends"]["ledger"]["details"]
+        assert (head["head"], head["edges"], len(head["root"]), len(head["overall_root"])) == (0, 0, 64, 64)
         namespace = str(uuid4())
         put = http.post("/v1/objects", json={"kind": "thing", "title": "lemon grove", "namespace_id": namespace})
         assert put.status_code == 200, put.text

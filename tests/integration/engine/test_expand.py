@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from random import Random
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -31,6 +31,7 @@ from tests.integration.engine.world import (
     RecordingObserver,
     World,
     all_pages,
+    depths,
     down,
     ids,
     outcomes,
@@ -260,17 +261,6 @@ async def test_any_graph_is_walked_as_a_breadth_first_search_says(engine_world: 
             found = {obj.id: obj.relation.depth for obj in page.objects if obj.relation}
             assert len(page.objects) == len(found)
             assert found == depths(pairs, seed, hops, direction)
-
-
-def depths(pairs: list[tuple[UUID, UUID]], seed: UUID, hops: int, direction: str) -> dict[UUID, int]:
-    """How far each node is from ``seed``."""
-    steps = (pairs if direction != "in" else []) + ([(b, a) for a, b in pairs] if direction != "out" else [])
-    found = {seed: 0}
-    for depth in range(1, hops + 1):
-        reached = {b for a, b in steps if found.get(a) == depth - 1} - found.keys()
-        found |= dict.fromkeys(reached, depth)
-    del found[seed]
-    return found
 
 
 async def test_a_hub_is_cut_to_fifty_neighbours_and_paged(engine_world: World) -> None:

@@ -17,6 +17,7 @@ from brain_async import (
     ResultSetStoreRequiredError,
     Scope,
     SearchRequest,
+    Session,
 )
 from tests.integration.engine.world import (
     RecordingObserver,
@@ -126,6 +127,28 @@ async def test_named_channels_run_whatever_their_weight(engine_world: World) -> 
     assert ids(page) == [parent.id]
     page = await session.search("quarterly", channels=["vector", "lexical"])
     assert list(outcomes(page)) == ["lexical", "vector"]
+
+
+class SuggestingEmbedder(WordEmbedder):
+    """Suggests a share of its own."""
+
+    dense_share = 0.4
+
+
+async def weights_of(session: Session, query: str) -> dict[str, float]:
+    page = await session.search(query, channels=["lexical", "vector"], explain=True)
+    assert page.explanation is not None
+    return dict(page.explanation.weights)
+
+
+async def test_the_embedder_suggests_the_share_of_its_channel_unless_the_config_says(engine_world: World) -> None:
+    embedder = SuggestingEmbedder()
+    session = engine_world.session(embedder=embedder)
+    await put_family(session, ["lemon pie"])
+    assert await weights_of(session, "lemon") == {"lexical": 0.6, "vector": 0.4}
+    told = engine_world.session(embedder=embedder, config=EngineConfig(weights=FusionWeights(lexical=0.8, vector=0.2)))
+    await put_family(told, ["lemon pie"])
+    assert await weights_of(told, "lemon") == {"lexical": 0.8, "vector": 0.2}
 
 
 async def test_a_channel_of_weight_zero_is_not_run(engine_world: World) -> None:

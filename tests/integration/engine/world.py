@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from brain_async import Engine, Object, RichObject, Scope, SearchPage, Session
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryGraph, MemoryStore
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresStore
+from brain_async.adapters.postgres import PostgresKeyValueStore, PostgresStore
 from brain_async.analysis import words
+from brain_async.cortex import CortexEdgeLedger
 from brain_async.errors import BackendError
 from brain_async.model.results import ChannelOutcome
 from brain_async.ports.host import OperationEnd, OperationStart
@@ -81,6 +82,17 @@ def evidence_ids(page: SearchPage) -> list[UUID]:
 def outcomes(page: SearchPage) -> dict[str, str]:
     """Channel to status."""
     return {outcome.channel: outcome.status for outcome in page.outcomes}
+
+
+def depths(pairs: list[tuple[UUID, UUID]], seed: UUID, hops: int, direction: str) -> dict[UUID, int]:
+    """How far each node is from ``seed``."""
+    steps = (pairs if direction != "in" else []) + ([(b, a) for a, b in pairs] if direction != "out" else [])
+    found = {seed: 0}
+    for depth in range(1, hops + 1):
+        reached = {b for a, b in steps if found.get(a) == depth - 1} - found.keys()
+        found |= dict.fromkeys(reached, depth)
+    del found[seed]
+    return found
 
 
 async def all_pages(session: Session, page: SearchPage, *, limit: int = 0) -> list[UUID]:
@@ -256,6 +268,12 @@ def down(name: str = "backend") -> BackendError:
     return BackendError(f"{name} is down")
 
 
+def _ledger_beside(store: Store) -> EdgeLedger:
+    if isinstance(store, PostgresStore):
+        return CortexEdgeLedger(PostgresKeyValueStore(store))
+    return MemoryEdgeLedger()
+
+
 class DualWorld(World):
     """A world with a ledger, in the same backend as the store unless it is given, all three of them failing on demand."""
 
@@ -264,7 +282,7 @@ class DualWorld(World):
         self.faulty_store = FaultyStore(store)
         self.faulty_graph = FaultyGraph(self.graph)
         if ledger is None:
-            ledger = PostgresEdgeLedger(store) if isinstance(store, PostgresStore) else MemoryEdgeLedger()
+            ledger = _ledger_beside(store)
         self.faulty_ledger = FaultyLedger(ledger)
 
     def engine(self, **options: Any) -> Engine:

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import pytest
 
-from brain_async.adapters.postgres import PostgresEdgeLedger, PostgresKeyValueStore, open_postgres
+from brain_async.adapters.postgres import PostgresKeyValueStore, open_postgres
+from brain_async.cortex import CortexEdgeLedger
 from brain_async.model.filters import Filters
 from brain_async.model.kind import KindSpec
 from brain_async.model.relation import Edge
@@ -62,7 +63,7 @@ async def test_through_a_pooler(
         for check in STORE_CHECKS + SEARCH_CHECKS + VOCABULARY_CHECKS:
             if check.__name__ in _CHECKS:
                 await check(store)
-        ledger = PostgresEdgeLedger(store)
+        ledger = CortexEdgeLedger(PostgresKeyValueStore(store))
         for check_ledger in LEDGER_CHECKS:
             await check_ledger(ledger)
         scope = fresh_scope()

@@ -15,7 +15,8 @@ import pytest
 
 from brain_async import Engine
 from brain_async.adapters.memory import MemoryGraph
-from brain_async.adapters.postgres import PostgresEdgeLedger, open_postgres
+from brain_async.adapters.postgres import PostgresKeyValueStore, open_postgres
+from brain_async.cortex import CortexEdgeLedger
 from brain_async.fastapi import lifespan, lifespan_engine
 from tests.integration.service.served import application, over_http, until
 
@@ -32,7 +33,7 @@ async def served_postgres(dsn: str, schema: str) -> AsyncIterator[str]:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Engine]:
         async with open_postgres(dsn, dimension=4, search_path=f"{schema}, public", pool_size=4) as store:
-            yield Engine(store, graph=MemoryGraph(), ledger=PostgresEdgeLedger(store))
+            yield Engine(store, graph=MemoryGraph(), ledger=CortexEdgeLedger(PostgresKeyValueStore(store)))
 
     app = application(lifespan_engine)
     app.router.lifespan_context = lifespan(opened)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brain_async.adapters.memory import MemoryEdgeLedger, MemoryKeyValueStore
 from brain_async.cortex import EdgeType, Operation, edge_scan, verify_proof
-from brain_async.cortex.edge_ledger import CortexEdgeLedger
+from brain_async.cortex.edge_ledger import CortexEdgeLedger, CortexEdgeReader
 from brain_async.cortex.incident import INCIDENT_BATCH
 from brain_async.errors import (
     InvalidEdgeTypeError,
@@ -19,10 +19,12 @@ from brain_async.errors import (
     NamespaceMismatchError,
     ObjectIdRequiredError,
     SelfEdgeError,
+    WritesUnsupportedError,
 )
 from brain_async.model.object import NIL_UUID
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta
 from brain_async.model.scope import Scope
+from brain_async.ports.health import HealthProbe
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE, OTHER = Scope(UUID(int=1)), Scope(UUID(int=2))
@@ -279,3 +281,28 @@ async def test_unknown_labels_of_any_length_can_be_pending(ledger: CortexEdgeLed
     assert {entry.key for entry in await ledger.graph_outbox.pending_for(SCOPE, [long, strange])} == {long, strange}
     await ledger.remove_edges(SCOPE, [long, strange], at=START)
     assert await ledger.graph_outbox.current(SCOPE, [long, strange]) == []
+
+
+async def test_its_health_names_its_head(ledger: CortexEdgeLedger) -> None:
+    await ledger.record_edges(SCOPE, [edge(label="references")])
+    assert isinstance(ledger, HealthProbe)
+    health, head = await ledger.health(), await ledger.ledger.head()
+    assert health.up
+    assert dict(health.details) == {
+        "head": 1,
+        "edges": 1,
+        "root": head.root.hex(),
+        "overall_root": head.overall_root.hex(),
+    }
+
+
+async def test_a_reader_records_nothing(store: MemoryKeyValueStore, ledger: CortexEdgeLedger) -> None:
+    [known] = await ledger.record_edges(SCOPE, [edge()])
+    reader = CortexEdgeReader(store)
+    head = await reader.ledger.head()
+    for refused in (reader.record_edges(SCOPE, [known]), reader.remove_edges(SCOPE, [known.key], at=START)):
+        with pytest.raises(WritesUnsupportedError, match="by the process that has it open for writing"):
+            await refused
+    await reader.remove_object_edges(SCOPE, known.from_id, at=START)
+    assert await reader.ledger.head() == head
+    assert [found.key for found in await reader.scan_edges(SCOPE, after=None, limit=9)] == [known.key]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from random import Random
 from uuid import UUID, uuid4
@@ -9,12 +11,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from brain_async.adapters.memory import MemoryGraph, MemoryKeyValueStore
-from brain_async.cortex import CortexGraph, EdgeMetadata, EdgeType, Ledger
+from brain_async.cortex import CortexGraph, EdgeMetadata, EdgeType, Ledger, LedgerView
 from brain_async.cortex.edge_type import HOST_TYPE_COUNT
 from brain_async.cortex.graph import REMOVED_WITH_OBJECT
 from brain_async.errors import InvalidEdgeTypeError, LedgerCorruptError, NamespaceMismatchError, ObjectIdRequiredError
 from brain_async.model.relation import Direction, Edge, EdgeKey, EdgeMeta
 from brain_async.model.scope import Scope
+from brain_async.ports.kv import KeyValueReader
 
 _SCOPE = Scope(UUID(int=1))
 _NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -149,3 +152,33 @@ async def test_edges_of_the_library(ledger: Ledger) -> None:
     await ledger.add_edge(a, "references", c, EdgeMetadata(data=b"\xa0"))
     with pytest.raises(LedgerCorruptError):
         await graph.neighbors(Scope(), [c], (), direction="in", limit=5)
+
+
+async def test_a_hop_is_one_request_but_for_hubs(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, nodes = CortexGraph(ledger), [UUID(int=number) for number in range(1, 9)]
+    await graph.add_edges(_SCOPE, [_edge(a, b) for a in nodes for b in nodes if a != b])
+    asked: list[int] = []
+
+    class Reader:
+        def __init__(self, reader: KeyValueReader) -> None:
+            self.get, self.get_many, self.scan = reader.get, reader.get_many, reader.scan
+            self._reader = reader
+
+        async def scan_many(
+            self, prefixes: Sequence[bytes], *, limit: int
+        ) -> Mapping[bytes, Sequence[tuple[bytes, bytes]]]:
+            asked.append(len(prefixes))
+            return await self._reader.scan_many(prefixes, limit=limit)
+
+    async with ledger.snapshot() as view:
+        counted = LedgerView(Reader(view.reader))
+
+        @asynccontextmanager
+        async def snapshot() -> AsyncIterator[LedgerView]:
+            yield counted
+
+        monkeypatch.setattr(ledger, "snapshot", snapshot)
+        found = await graph.neighbors(_SCOPE, nodes, ["about"], direction="both", limit=50)
+        assert [len(neighbors) for neighbors in found.values()] == [14] * 8
+        assert asked == [16], "both sides of eight nodes at once"
+        assert await graph.neighbors(_SCOPE, nodes[:1], [], direction="out", limit=0) == {nodes[0]: []}

@@ -163,3 +163,11 @@ def test_capacity_must_be_positive(inner: CountingEmbedder) -> None:
     with pytest.raises(InvalidInputError) as caught:
         CachedEmbedder(inner, capacity=0)
     assert caught.value.field == "capacity"
+
+
+async def test_it_suggests_what_the_inner_embedder_does(inner: CountingEmbedder) -> None:
+    class Suggesting(CountingEmbedder):
+        dense_share = 0.45
+
+    assert CachedEmbedder(Suggesting()).dense_share == 0.45
+    assert CachedEmbedder(inner).dense_share == 0.3, "the default weights'"

@@ -156,7 +156,10 @@ class ReconcileBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class PageReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A SearchPage whose result set is not kept: ``next`` is the cursor of the next page, absent on the last one."""
+    """A SearchPage whose result set is not kept.
+
+    ``next`` is the cursor of the next page, absent on the last one; ``respelled`` names what each misspelt word was taken for.
+    """
 
     objects: tuple[RichObject, ...]
     has_more: bool
@@ -165,7 +168,7 @@ class PageReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     degrade_mode: DegradeMode = DegradeMode.NONE
     degraded: tuple[str, ...] = ()
     outcomes: tuple[ChannelOutcome, ...] = ()
-    respelled: tuple[tuple[str, str], ...] = ()
+    respelled: dict[str, str] = {}
     mode: ExpandMode | None = None
     explanation: Explanation | None = None
 
@@ -183,7 +186,7 @@ class PageReply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 msgspec.structs.replace(outcome, detail=BACKEND_DETAIL) if outcome.status in _FAILED else outcome
                 for outcome in page.outcomes
             ),
-            respelled=page.respelled,
+            respelled=dict(page.respelled),
             mode=page.mode,
             explanation=page.explanation,
         )

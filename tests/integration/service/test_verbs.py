@@ -55,8 +55,8 @@ async def test_what_was_respelt_is_said_on_every_page(client: Client) -> None:
     for _ in range(2):
         await family(client)
     first = await client.ok("POST", "/search", {"query": "lmeon", "limit": 1})
-    assert first["respelled"] == [["lmeon", "lemon"]]
-    assert (await client.ok("POST", "/continue", {"cursor": first["next"]}))["respelled"] == [["lmeon", "lemon"]]
+    assert first["respelled"] == {"lmeon": "lemon"}
+    assert (await client.ok("POST", "/continue", {"cursor": first["next"]}))["respelled"] == {"lmeon": "lemon"}
     typed = await client.ok("POST", "/search", {"query": "lmeon", "respell": False})
     assert "respelled" not in typed
 

@@ -19,7 +19,7 @@ from brain_async.cortex.outbox_entries import Noted, write_entries
 from brain_async.cortex.record import checked_time
 from brain_async.errors import NamespaceMismatchError, WritesUnsupportedError
 from brain_async.model.health import BackendHealth
-from brain_async.model.recording import owned_by
+from brain_async.model.recording import owned_by, recorded_by
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 from brain_async.ports.kv import Change, KeyValueStore, Work
@@ -85,7 +85,9 @@ class CortexEdgeLedger:
         if keys:
             await self._store.commit(work)
 
-    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+    async def remove_object_edges(
+        self, scope: Scope, object_id: UUID, *, at: datetime, until: datetime | None = None
+    ) -> None:
         """As in the port; they are removed as OBJECT_DELETED.
 
         One commit for every INCIDENT_BATCH edges: a call that fails half way is repeated.
@@ -96,7 +98,7 @@ class CortexEdgeLedger:
             cursor, live = yield from incident_edges(object_id.bytes, cursor)
             labels = yield from labels_by_code()
             edges = [edge_of(value, labels) for _, value in live]
-            seen = [edge for edge in edges if scope.sees(edge.namespace_id)]
+            seen = [edge for edge in edges if scope.sees(edge.namespace_id) and recorded_by(edge, until)]
             change, _ = yield from self._remove(seen, at, OBJECT_DELETED)
             return change, cursor
 
@@ -164,7 +166,9 @@ class CortexEdgeReader(CortexEdgeLedger):
         """Raises WritesUnsupportedError."""
         raise WritesUnsupportedError(_ELSEWHERE)
 
-    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
+    async def remove_object_edges(
+        self, scope: Scope, object_id: UUID, *, at: datetime, until: datetime | None = None
+    ) -> None:
         """Nothing."""
 
 

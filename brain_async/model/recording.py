@@ -10,7 +10,7 @@ from brain_async.model.instant import to_utc
 from brain_async.model.relation import Edge
 from brain_async.model.scope import Scope
 
-__all__ = ["owned_by", "recorded_edge"]
+__all__ = ["owned_by", "recorded_by", "recorded_edge"]
 
 
 def owned_by(scope: Scope, edge: Edge) -> Edge | None:
@@ -30,3 +30,8 @@ def recorded_edge(edge: Edge, *, known_created_at: datetime | None, now: datetim
     updated = edge.meta.updated_at or (created if known_created_at is None else now)
     meta = msgspec.structs.replace(edge.meta, created_at=to_utc(created), updated_at=to_utc(updated))
     return msgspec.structs.replace(edge, meta=meta)
+
+
+def recorded_by(edge: Edge, until: datetime | None) -> bool:
+    """Whether a recorded edge was last recorded at ``until`` or before; True without one."""
+    return until is None or edge.meta.updated_at is None or edge.meta.updated_at <= until

@@ -111,6 +111,7 @@ async def deliver_nodes(
         await ensure_nodes(deps, scope, nodes)
         gone = [key for key in keys if key not in live or live[key].is_part]
         await _unlink_deleted(deps, scope, gone)
+        await _unlink_revived(deps, scope, [keys[obj.key] for obj in nodes])
         await remove_nodes(deps, scope, gone)
         around = [obj.key for obj in nodes if keys[obj.key].with_edges]
         edges = deps.can.edge_outbox
@@ -134,6 +135,14 @@ async def _unlink_deleted(deps: Deps, scope: Scope, object_ids: Sequence[UUID]) 
     for object_id in object_ids:
         if object_id not in live:
             removal = deps.ledger.remove_object_edges(scope, object_id, at=deps.now())
+            await within(deps.config.graph_timeout, "the edge ledger", removal)
+
+
+async def _unlink_revived(deps: Deps, scope: Scope, entries: Sequence[OutboxEntry[UUID]]) -> None:
+    """Remove the links from before a deletion that was not settled when the object was put again."""
+    for entry in entries:
+        if deps.ledger is not None and entry.deleted_at is not None:
+            removal = deps.ledger.remove_object_edges(scope, entry.key, at=deps.now(), until=entry.deleted_at)
             await within(deps.config.graph_timeout, "the edge ledger", removal)
 
 

@@ -29,8 +29,10 @@ class EdgeLedger(Protocol):
         """Mark removed; unknown and already removed keys are ignored."""
         ...
 
-    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
-        """Mark every edge from or to the object removed."""
+    async def remove_object_edges(
+        self, scope: Scope, object_id: UUID, *, at: datetime, until: datetime | None = None
+    ) -> None:
+        """Mark every edge from or to the object removed; with ``until``, those only that were last recorded by then."""
         ...
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:

@@ -34,6 +34,8 @@ class OutboxEntry(msgspec.Struct, Generic[K], frozen=True, kw_only=True):
         version: unique within the outbox, and new at every write of the entry.
         stamp: updated_at of what was written, to recognise it by; None for an entry that was reopened.
         with_edges: the node may have been dropped, and its edges with it: they are due again, too.
+        deleted_at: when the object was last deleted since it was settled; kept when it is put again. Links recorded by then
+            must not outlive the deletion, whoever deleted it may not have removed them.
     """
 
     key: K
@@ -41,6 +43,7 @@ class OutboxEntry(msgspec.Struct, Generic[K], frozen=True, kw_only=True):
     version: int
     stamp: datetime | None = None
     with_edges: bool = False
+    deleted_at: datetime | None = None
 
 
 @runtime_checkable
@@ -77,7 +80,7 @@ class NodeOutbox(GraphOutbox[UUID, Object], Protocol):
     """Entries by object id. ``current`` gives live first-class objects with content and embedding.
 
     Written for first-class objects: at each put, at soft_delete, and when an object becomes a part or stops being one. An
-    object that was revived has ``with_edges`` set, until it is settled.
+    object that was revived has ``with_edges`` set, and one that was deleted ``deleted_at``, until it is settled.
     """
 
     async def reopen(self, scope: Scope, keys: Sequence[UUID], *, with_edges: bool = False) -> None:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID, uuid4
 
+import msgspec
+
 from brain_async.errors import SelfEdgeError
 from brain_async.model.relation import Edge, EdgeKey, EdgeMeta
 from brain_async.model.scope import Scope
@@ -120,6 +122,22 @@ async def check_remove_object_edges(ledger: EdgeLedger) -> None:
     assert [edge.key for edge in await _scanned(ledger, scope)] == [kept.key]
 
 
+async def check_remove_object_edges_until(ledger: EdgeLedger) -> None:
+    """Those recorded by a time are removed, the others stay; recording an edge again counts."""
+    scope = fresh_scope()
+    a, b, c, d = (uuid4() for _ in range(4))
+    early, again, late = (_edge(scope, a, other, updated_at=BASE_TIME) for other in (b, c, d))
+    after = BASE_TIME + timedelta(seconds=1)
+    await ledger.record_edges(scope, [early, again])
+    await ledger.record_edges(
+        scope, [msgspec.structs.replace(edge, meta=EdgeMeta(updated_at=after)) for edge in (again, late)]
+    )
+    await ledger.remove_object_edges(scope, a, at=after, until=BASE_TIME)
+    assert {edge.key for edge in await _scanned(ledger, scope)} == {again.key, late.key}
+    await ledger.remove_object_edges(scope, a, at=after, until=after)
+    assert await _scanned(ledger, scope) == []
+
+
 async def check_self_loops(ledger: EdgeLedger) -> None:
     """An edge from an object to itself is an edge like others, or is refused with SelfEdgeError, and nothing recorded."""
     scope = fresh_scope()
@@ -156,6 +174,7 @@ CHECKS = (
     check_scan_order,
     check_remove,
     check_remove_object_edges,
+    check_remove_object_edges_until,
     check_self_loops,
     check_namespaces_stay_apart,
 )

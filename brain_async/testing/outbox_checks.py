@@ -100,7 +100,7 @@ async def check_current_is_what_the_graph_holds(store: OutboxStore) -> None:
 
 
 async def check_deletions_and_revivals_are_pending(store: OutboxStore) -> None:
-    """soft_delete leaves an entry; a put that revives says that the edges are due too, until it is settled."""
+    """soft_delete leaves an entry; one of a revived object says that the edges are due too, and when it was deleted."""
     scope, outbox = fresh_scope(), store.graph_outbox
     parent = new_parent(scope)
     part = new_part(scope, parent)
@@ -110,13 +110,15 @@ async def check_deletions_and_revivals_are_pending(store: OutboxStore) -> None:
     assert await _pending(outbox, scope) == [], "parts are not in the graph"
     await store.soft_delete(scope, parent.key, at=LATER)
     assert await _keys(outbox, scope) == {parent.id}
+    assert [entry.deleted_at for entry in await _pending(outbox, scope)] == [LATER]
     assert list(await outbox.current(scope, [parent.key])) == []
     for _ in range(2):
         await put_all(store, scope, parent)
-        assert [entry.with_edges for entry in await _pending(outbox, scope)] == [True]
+        await outbox.reopen(scope, [parent.key])
+        assert [(entry.with_edges, entry.deleted_at) for entry in await _pending(outbox, scope)] == [(True, LATER)]
     await _settle_all(outbox, scope)
     await put_all(store, scope, parent)
-    assert [entry.with_edges for entry in await _pending(outbox, scope)] == [False]
+    assert [(entry.with_edges, entry.deleted_at) for entry in await _pending(outbox, scope)] == [(False, None)]
 
 
 async def check_becoming_a_part_is_pending(store: OutboxStore) -> None:

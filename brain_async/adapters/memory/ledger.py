@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 from brain_async.adapters.memory.edges import EdgeTable, edge_order
 from brain_async.adapters.memory.outbox import MemoryEdgeOutbox
 from brain_async.errors import NamespaceMismatchError
-from brain_async.model.recording import owned_by, recorded_edge
+from brain_async.model.recording import owned_by, recorded_by, recorded_edge
 from brain_async.model.relation import Edge, EdgeKey
 from brain_async.model.scope import Scope
 
@@ -62,10 +62,18 @@ class MemoryEdgeLedger:
                 self._drop(edge)
         self._changed = True
 
-    async def remove_object_edges(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:  # noqa: ARG002
+    async def remove_object_edges(
+        self,
+        scope: Scope,
+        object_id: UUID,
+        *,
+        at: datetime,  # noqa: ARG002
+        until: datetime | None = None,
+    ) -> None:
         await checkpoint()
         for edge in self._edges.incident(scope, object_id):
-            self._drop(edge)
+            if recorded_by(edge, until):
+                self._drop(edge)
         self._changed = True
 
     async def scan_edges(self, scope: Scope, *, after: EdgeKey | None, limit: int) -> Sequence[Edge]:

@@ -29,7 +29,13 @@ class _Entries(Generic[K]):
         self._version = 0
 
     def note(
-        self, namespace_id: UUID | None, key: K, stamp: datetime | None = None, *, with_edges: bool = False
+        self,
+        namespace_id: UUID | None,
+        key: K,
+        stamp: datetime | None = None,
+        *,
+        with_edges: bool = False,
+        deleted_at: datetime | None = None,
     ) -> None:
         """Write an entry, with a new version."""
         self._version += 1
@@ -41,6 +47,7 @@ class _Entries(Generic[K]):
             version=self._version,
             stamp=stamp,
             with_edges=with_edges or (known is not None and known.with_edges),
+            deleted_at=deleted_at or (None if known is None else known.deleted_at),
         )
 
     async def pending(self, scope: Scope, *, after: int, limit: int) -> Sequence[OutboxEntry[K]]:

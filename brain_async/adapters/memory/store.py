@@ -212,7 +212,7 @@ class MemoryStore:
         self._unindex(slot, row)
         self._rows[slot] = msgspec.structs.replace(row, deleted_at=utc(at), updated_at=utc(at))
         if not row.is_part:
-            self._outbox.note(row.namespace_id, object_id, utc(at))
+            self._outbox.note(row.namespace_id, object_id, utc(at), deleted_at=utc(at))
         self._refresh_searchable(row)
 
     # KindReader, KindWriter

@@ -66,6 +66,7 @@ def _node_entry(row: asyncpg.Record) -> OutboxEntry[UUID]:
         version=row["version"],
         stamp=row["stamp"],
         with_edges=row["with_edges"],
+        deleted_at=row["deleted_at"],
     )
 
 

@@ -70,6 +70,26 @@ async def test_writes_that_succeed_leave_nothing_to_do(world: DualWorld) -> None
     assert (report.nodes, report.edges, report.before, report.after) == (0, 0, EQUAL, EQUAL)
 
 
+async def test_links_from_before_a_deletion_that_the_ledger_missed_do_not_come_back(world: DualWorld) -> None:
+    session, engine = world.session(), world.engine()
+    a, b, c = await put_titled(session, "a", "b", "c")
+    await session.link(a.id, b.id, "about", note="before")
+    await session.link(c.id, a.id, "about", note="before")
+    world.faulty_ledger.faults["remove_object_edges"] = down("ledger")
+    with pytest.raises(BackendError):
+        await session.soft_delete(a.id)
+    # Put again by a process that tells neither graph nor ledger, before anybody has told them of the deletion.
+    await world.session(graph=None, ledger=None).put(Object(kind="thing", title="a", id=a.id))
+    world.faulty_ledger.faults.clear()
+    await session.link(a.id, c.id, "about", note="after")
+    report = await engine.reconcile(world.scope)
+    assert report.ok
+    assert await engine.drift(world.scope) == EQUAL
+    assert [edge.key for edge in await world.faulty_ledger.scan_edges(world.scope, after=None, limit=10)] == [
+        EdgeKey(a.key, c.key, "about")
+    ]
+
+
 async def test_an_object_that_becomes_a_part_loses_its_node_and_gets_it_back_with_its_edges(world: DualWorld) -> None:
     session, engine = world.session(), world.engine()
     a, b = await put_titled(session, "lemon a", "lemon b")

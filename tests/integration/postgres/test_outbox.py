@@ -51,11 +51,9 @@ async def test_what_was_there_before_the_outbox_is_pending(postgres_dsn: str, fr
         await put_all(store, scope, new_part(scope, a))
         await _record_as_earlier(store, a.key, b.key)
         await store.soft_delete(scope, gone.key, at=gone.updated_at or a.updated_at)  # type: ignore[arg-type]
-        number, script = next(
-            (int(each.name[:4]), each.read_text())
-            for each in (files("brain_async.adapters.postgres") / "migrations").iterdir()
-            if each.name.endswith("_outbox.sql")
-        )
+        scripts = {each.name[5:]: each for each in (files("brain_async.adapters.postgres") / "migrations").iterdir()}
+        script = scripts["outbox.sql"].read_text()
+        numbers = [int(scripts[name].name[:4]) for name in ("outbox.sql", "deletions.sql")]
         connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": f"{fresh_schema}, public"})
         try:
             names = [
@@ -65,7 +63,7 @@ async def test_what_was_there_before_the_outbox_is_pending(postgres_dsn: str, fr
             drops = "".join(f"drop function {name} cascade;" for name in names)
             await connection.execute(
                 f"{drops} drop table {tables}; drop sequence brain_graph_versions;"
-                f" delete from brain_migrations where version = {number}"
+                f" delete from brain_migrations where version in ({', '.join(map(str, numbers))})"
             )
             await store.migrate()
         finally:

@@ -20,12 +20,13 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
-from bench_search import DIMENSION, K, PAGE, KnownVectors, batches, make_queries
+from bench_search import DIMENSION, PAGE, K, KnownVectors, batches, make_queries
 
 from brain_async import Engine, Object, Scope, SearchContext, SearchRequest
 from brain_async.adapters.postgres import PostgresStore, open_postgres
 from brain_async.adapters.postgres.lexical_portable import portable_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
+from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
 from brain_async.local import local_postgres
 from brain_async.model.filters import Filters, PropertyFilter
@@ -74,13 +75,15 @@ async def server_cpu(
     pid = await connection.fetchval("select pg_backend_pid()")
     figures = {}
     for name, filters in {"plain": {}, **FILTERS}.items():
-        spent: dict[str, list[float]] = {"lexical": [], "vector": []}
+        spent: dict[str, list[float]] = {"lexical": [], "vector": [], "trigram": []}
         for query in queries:
             text = by_text(SCOPE, query, as_filters(filters), k=K)
             assert text is not None
             dense = vectors.vectors[query]
             vector = vector_statement(SCOPE, dense, as_filters(filters), k=K, dimension=DIMENSION)
-            for channel, (sql, arguments) in (("lexical", text), ("vector", vector)):
+            by_trigram = trigram_statement(SCOPE, query, as_filters(filters), k=K)
+            assert by_trigram is not None
+            for channel, (sql, arguments) in (("lexical", text), ("vector", vector), ("trigram", by_trigram)):
                 before = cpu_ms(pid)
                 await connection.fetch(sql, *arguments)
                 spent[channel].append(cpu_ms(pid) - before)

@@ -34,7 +34,7 @@ FILTER_NAMES = tuple(_ARGUMENTS)
 """The arguments of every search function that ``filter_arguments`` gives the values of, in order."""
 
 SELECTIVE_PARTS = 1_000
-"""Restrictions that this many live parts or a tenth of the namespace pass are resolved before the lexical channel scores;
+"""Restrictions that this many live parts or a fiftieth of the namespace pass are resolved before the lexical channel scores;
 under wider ones its best parts are checked one by one, as a page is full after few."""
 
 _DESCRIBED = """(_kinds is null or {0}.kind = any(_kinds))

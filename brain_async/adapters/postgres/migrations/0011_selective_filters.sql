@@ -185,7 +185,7 @@ begin
         using _query, {{filter_names}};
     else
         if {{restricted}} then
-            matching := brain_matching(least({{exact_parts}}, greatest({{selective_parts}}, parts / 10))::int, {{filter_names}});
+            matching := brain_matching(least({{exact_parts}}, greatest({{selective_parts}}, parts / 50))::int, {{filter_names}});
             if matching = '{}' then
                 return;
             elsif matching is not null then
@@ -300,7 +300,7 @@ begin
     end if;
 
     if {{restricted}} then
-        matching := brain_matching(least({{exact_parts}}, greatest({{selective_parts}}, total / 10))::int, {{filter_names}});
+        matching := brain_matching(least({{exact_parts}}, greatest({{selective_parts}}, total / 50))::int, {{filter_names}});
         if matching = '{}' then
             return;
         end if;

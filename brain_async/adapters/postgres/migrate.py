@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from brain_async.adapters.postgres.filters import filter_snippets
+from brain_async.adapters.postgres.filters import SELECTIVE_PARTS, filter_snippets
 from brain_async.adapters.postgres.lexical_portable import FREQUENT, MERGED_TERMS, PRUNABLE
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
@@ -45,6 +45,7 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "prunable": str(PRUNABLE),
         "tie_limit": str(TIE_LIMIT),
         "direct_parts": str(DIRECT_PARTS),
+        "selective_parts": str(SELECTIVE_PARTS),
     }
     scripts = sorted((each for each in (files(_PACKAGE) / "migrations").iterdir()), key=lambda each: each.name)
     return [

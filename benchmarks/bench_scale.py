@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import asyncpg
 import numpy as np
@@ -43,19 +44,22 @@ IDENTIFIER = "DOC-{number:06d}"
 
 
 class Known:
-    """An embedder whose vectors are made before the clock starts: embedding is no part of this benchmark."""
+    """An embedder whose vectors are made before the clock starts: embedding is no part of this benchmark.
+
+    Any text has one of them: a query may come respelt.
+    """
 
     dimension = DIMENSION
     model = "synthetic"
 
-    def __init__(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
         self._vectors = vectors
 
     async def embed(self, text: str) -> NDArray[np.float32]:
-        return self._vectors[text]
+        return np.asarray(self._vectors[crc32(text.encode()) % len(self._vectors)])
 
     async def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._vectors[text] for text in texts])
+        return np.array([await self.embed(text) for text in texts])
 
 
 def make_queries(count: int) -> list[str]:
@@ -170,7 +174,7 @@ async def run(sizes: list[int], lexical: str, home: Path) -> Report:
     queries = make_queries(QUERIES)
     vectors = query_vectors(max(QUERIES, RECALL_QUERIES))
     identifiers = [IDENTIFIER.format(number=17 + 41 * number) for number in range(QUERIES)]
-    embedder = Known(dict(zip(queries, vectors, strict=False)))
+    embedder = Known(vectors)
     async with local_postgres(home) as server, AsyncExitStack() as stack:
         stores: dict[int, PostgresStore] = {}
         for parts in sizes:
@@ -197,7 +201,7 @@ async def run(sizes: list[int], lexical: str, home: Path) -> Report:
         medians: dict[str, dict[int, list[float]]] = {}
         for channel in (*CHANNELS, None):
             name = channel or "search"
-            asked = identifiers if channel == "trigram" else queries
+            asked = identifiers[: QUERIES // 5] if channel == "trigram" else queries
             seconds, medians[name] = await latencies(engines, asked, channel)
             for parts in sizes:
                 report.figures[f"parts_{parts}"][name] = {

@@ -32,6 +32,8 @@ _SOCKET_LIMIT = 100  # bytes; the kernel allows 107 including the socket's own n
 _SMALL_SHM = 512 * 1024 * 1024
 _LEAST_BUILD_MEMORY = 256 << 20
 _MOST_BUILD_MEMORY = 4 << 30
+_LEAST_PAGE_CACHE = 256 << 20
+_MOST_PAGE_CACHE = 1 << 30
 _PASSING_FAILURES = ("lock file", "pre-existing shared memory block", "is another postmaster")
 
 _SETTINGS: Mapping[str, str] = {
@@ -39,7 +41,6 @@ _SETTINGS: Mapping[str, str] = {
     "port": str(_PORT),
     "unix_socket_permissions": "0700",
     "max_connections": "60",
-    "shared_buffers": "256MB",
     "autovacuum_work_mem": "64MB",
     "max_wal_size": "1GB",
     "random_page_cost": "1.1",
@@ -210,6 +211,7 @@ class Postmaster:
             "dynamic_library_path": paths.library,
             "dynamic_shared_memory_type": "mmap" if _free_shared_memory() < _SMALL_SHM else "posix",
             "maintenance_work_mem": f"{_build_memory() >> 20}MB",
+            "shared_buffers": f"{_page_cache() >> 20}MB",
             **self._settings,
         }
         lines = [f"{name} = {_quoted(value)}" for name, value in settings.items()]
@@ -320,13 +322,22 @@ def _free_shared_memory() -> int:
     return state.f_bavail * state.f_frsize
 
 
+def _machine_memory() -> int:
+    """In bytes; 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _page_cache() -> int:
+    """The server's own cache, in bytes: a sixteenth of the machine's memory, taken as the data grows into it."""
+    return max(_LEAST_PAGE_CACHE, min(_machine_memory() // 16, _MOST_PAGE_CACHE))
+
+
 def _build_memory() -> int:
     """The most that building one index may take, in bytes: a quarter of the machine's memory, half of what can be shared."""
-    try:
-        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        machine = 0
-    limits = [machine // 4, _MOST_BUILD_MEMORY]
+    limits = [_machine_memory() // 4, _MOST_BUILD_MEMORY]
     if (shared := _free_shared_memory()) >= _SMALL_SHM:
         limits.append(shared // 2)
     return max(_LEAST_BUILD_MEMORY, min(limits))

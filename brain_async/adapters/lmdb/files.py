@@ -13,6 +13,7 @@ from lmdb import verify
 
 from brain_async.adapters.lmdb.errors import DISK_FULL, translated
 from brain_async.adapters.lmdb.lock import WriterLock
+from brain_async.adapters.lmdb.room import RoomAhead
 from brain_async.errors import DiskFullError, LedgerCorruptError, LedgerError
 
 __all__ = ["CHECKED_BYTES", "SMALLEST_MAP", "Files"]
@@ -73,6 +74,7 @@ class Files:
                 self.environment = self._open(read_only, map_size, sync)
                 try:
                     self.database = self._database(read_only)
+                    self._ahead = None if read_only else RoomAhead(self.data, self._used_bytes(self.environment))
                 except BaseException:
                     self.environment.close()
                     raise
@@ -144,6 +146,11 @@ class Files:
             raise DiskFullError(f"the map is full, and this process has no address space for one of {size} bytes")
         self.environment.set_mapsize(size)
 
+    def write_ahead(self) -> None:
+        """Make room for a commit: see ``RoomAhead``. Only where the files are open for writing."""
+        if self._ahead is not None:
+            self._ahead.make(self._used_bytes(self.environment))
+
     def is_disk_full(self, error: lmdb.Error) -> bool:
         """Whether a failed commit met a full disk: LMDB calls a write that was cut short an I/O error."""
         if error.code != errno.EIO:
@@ -159,6 +166,10 @@ class Files:
 
     def close(self) -> None:
         """Close every transaction and the environment, and let other writers in. Idempotent."""
+        if self._ahead is not None:
+            with suppress(OSError):  # room that is left over does no harm
+                self._ahead.close(self._used_bytes(self.environment))
+            self._ahead = None
         self.environment.close()
         self._release()
 

@@ -129,6 +129,7 @@ class Writer:
             return Outcome(error=self._failure(error))
 
     def _transact(self, works: Sequence[AnyWork]) -> list[Outcome]:
+        self._files.write_ahead()
         transaction = self._files.environment.begin(db=self._files.database, write=True)
         try:
             group = _Group(transaction)

@@ -18,13 +18,16 @@ from brain_async.model.filters import Filters
 from brain_async.model.scope import Scope
 from brain_async.text import clean_query
 
-__all__ = ["FREQUENT", "MERGED_TERMS", "PORTABLE_SQL", "PRUNABLE", "portable_statement"]
+__all__ = ["FREQUENT", "HASHED", "MERGED_TERMS", "PORTABLE_SQL", "PRUNABLE", "portable_statement"]
 
 FREQUENT = 1_000
 """Terms of at least this many parts have their count kept, where the postings are built in one go."""
 
 PRUNABLE = 3_000
 """Fewer postings than this are scored faster than left out."""
+
+HASHED = 1_500
+"""Fewer postings than this are hashed by a kept plan; more are merged by a plan made for them."""
 
 MERGED_TERMS = 24
 """Queries of more terms are scored by hashing: planning a merge of so many scans would cost more than it saves."""

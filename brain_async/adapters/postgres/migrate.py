@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 import asyncpg
 
-from brain_async.adapters.postgres.filters import filter_snippets
-from brain_async.adapters.postgres.lexical_portable import FREQUENT, MERGED_TERMS, PRUNABLE
+from brain_async.adapters.postgres.filters import SELECTIVE_PARTS, filter_snippets
+from brain_async.adapters.postgres.lexical_portable import FREQUENT, HASHED, MERGED_TERMS, PRUNABLE
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
@@ -41,10 +41,12 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "exact_parts": str(EXACT_PARTS),
         "approximate_max_k": str(APPROXIMATE_MAX_K),
         "frequent": str(FREQUENT),
+        "hashed": str(HASHED),
         "merged_terms": str(MERGED_TERMS),
         "prunable": str(PRUNABLE),
         "tie_limit": str(TIE_LIMIT),
         "direct_parts": str(DIRECT_PARTS),
+        "selective_parts": str(SELECTIVE_PARTS),
     }
     scripts = sorted((each for each in (files(_PACKAGE) / "migrations").iterdir()), key=lambda each: each.name)
     return [

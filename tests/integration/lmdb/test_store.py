@@ -349,3 +349,14 @@ async def test_very_many_snapshots(tmp_path: Path) -> None:
                 while True:
                     await stack.enter_async_context(store.snapshot())
         assert await _all(store) == {b"a": b"1"}
+
+
+async def test_the_room_ahead_of_commits_is_given_back(tmp_path: Path) -> None:
+    async with open_lmdb(tmp_path) as store:
+        await store.commit(_putting({b"first": b"1"}))
+        open_size = (await anyio.Path(tmp_path / "data.mdb").stat()).st_size
+    closed_size = (await anyio.Path(tmp_path / "data.mdb").stat()).st_size
+    assert open_size >= 1 << 20 > closed_size
+    async with open_lmdb(tmp_path) as store:
+        await store.commit(_putting({b"second": b"2"}))
+        assert await _all(store) == {b"first": b"1", b"second": b"2"}

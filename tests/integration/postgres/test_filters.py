@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brain_async.adapters.postgres import PostgresStore, open_postgres
+from brain_async.adapters.postgres import PostgresStore, migrate, open_postgres
 from brain_async.model.filters import Filters, PropertyFilter
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
@@ -53,8 +53,17 @@ _filters = st.builds(
 )
 
 
-@pytest.fixture(scope="module")
-async def store(postgres_dsn: str) -> AsyncIterator[PostgresStore]:
+@pytest.fixture(scope="module", params=["resolved", "walked"])
+async def store(postgres_dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[PostgresStore]:
+    """Filters resolved first, as selective ones are, and checked part by part, as those are that many parts pass."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "walked":
+            patch.setattr(migrate, "EXACT_PARTS", 0)
+        async for opened in _open(postgres_dsn):
+            yield opened
+
+
+async def _open(postgres_dsn: str) -> AsyncIterator[PostgresStore]:
     connection = await asyncpg.connect(postgres_dsn)
     await connection.execute("drop schema if exists filters cascade; create schema filters")
     async with open_postgres(postgres_dsn, dimension=4, lexical="portable", search_path="filters, public") as opened:

@@ -1,10 +1,10 @@
 """The fits of what a query costs by size, and that docs/scale.md says what they and the committed reports say."""
 
+import extrapolate
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import extrapolate
 import tables
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -51,8 +51,9 @@ bench: $(VENV)/.installed-test,bench ## the benchmarks, with JSON reports in bui
 	$(BIN)/python benchmarks/bench_fused.py --json > build/bench_fused.json
 	$(BIN)/python benchmarks/bench_helix.py --nodes 5000 --json > build/bench_helix.json
 	$(BIN)/python benchmarks/bench_serve.py --json > build/bench_serve.json
+	$(BIN)/python benchmarks/bench_processes.py --json > build/bench_processes.json
 	$(BIN)/python benchmarks/bench_cortex.py --edges 1000000 --json > build/bench_cortex.json
-	@cat build/bench_search.json build/bench_engine.json build/bench_fused.json build/bench_helix.json build/bench_serve.json build/bench_cortex.json
+	@cat build/bench_search.json build/bench_engine.json build/bench_fused.json build/bench_helix.json build/bench_serve.json build/bench_processes.json build/bench_cortex.json
 
 PEERS := floor langchain llamaindex txtai
 

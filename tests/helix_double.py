@@ -2,15 +2,21 @@
 
 What differs from a real server: no authentication, no routing headers, no deadline, and codes that are taken from the text
 of the engine's errors.
+
+``python -m tests.helix_double`` serves it, empty, on a free port of 127.0.0.1 that it prints, until it is terminated.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
+import sys
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Literal
 
-from helixdb import AsyncClient, HelixError
+import uvicorn
+from helixdb import AsyncClient, HelixError, InMemory
 
 __all__ = ["Envelope", "HelixDouble"]
 
@@ -87,3 +93,20 @@ class HelixDouble:
         if self.envelope == "code and message":
             return {"error": code, "msg": text}
         return {"error": text, "code": code} if code.startswith("index_") else {"error": text}
+
+
+async def _serve() -> None:
+    async with await AsyncClient.embedded(InMemory("server")) as engine:
+        # Named as TCP, or asyncio would leave Nagle's algorithm on and every answer would wait 40 ms.
+        with socket.socket(proto=socket.IPPROTO_TCP) as listening:
+            listening.bind(("127.0.0.1", 0))
+            sys.stdout.write(f"http://127.0.0.1:{listening.getsockname()[1]}\n")
+            sys.stdout.flush()
+            config = uvicorn.Config(
+                HelixDouble(engine, "code and message"), lifespan="off", ws="none", log_level="warning"
+            )
+            await uvicorn.Server(config).serve([listening])
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

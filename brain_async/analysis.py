@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 
 from brain_async.languages import DEFAULT_LANGUAGE, stemmer_of
 from brain_async.stop_words import STOP_WORDS_BY_LANGUAGE
@@ -99,31 +100,43 @@ def _bigrams(run: str) -> tuple[str, ...]:
     return tuple(run[i : i + 2] for i in range(min(len(run) - 1, MAX_INDEX_TERMS))) or (run,)
 
 
+class _TermsOfWords(dict[str, tuple[str, ...]]):
+    """The terms of words of one language, worked out when first asked for: a known word costs no call of Python code."""
+
+    def __init__(self, of_short_word: Callable[[str], tuple[str, ...]], most: int) -> None:
+        super().__init__()
+        self._of_short_word = of_short_word
+        self._most = most
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        # Neither runs of such scripts nor blobs are kept: there are too many, and some are megabytes long.
+        if not word.isascii() and is_unsegmented(word):
+            return _bigrams(word)
+        if len(word) > MAX_TERM_CHARS:
+            return ()
+        if len(self) >= self._most:
+            self.clear()
+        terms = self[word] = self._of_short_word(word)
+        return terms
+
+
 @lru_cache(maxsize=64)
-def _short_word_terms(language: str) -> Callable[[str], tuple[str, ...]]:
-    """What turns a short word of ``language`` into its terms; one that is not known is neither stemmed nor stopped."""
+def _terms_of_words_in(language: str) -> _TermsOfWords:
+    """The terms of words of ``language``; those of one that is not known are neither stemmed nor stopped."""
     stop_words = STOP_WORDS if language == "english" else STOP_WORDS_BY_LANGUAGE.get(language, frozenset())
     stem = stemmer_of(language)
 
-    @lru_cache(maxsize=1 << 17 if language == DEFAULT_LANGUAGE else 1 << 15)
     def terms(word: str) -> tuple[str, ...]:
         if word in stop_words:
             return ()
         return (stem(word),) if stem is not None and _has_stem(word, language) else (word,)
 
-    return terms
+    return _TermsOfWords(terms, 1 << 17 if language == DEFAULT_LANGUAGE else 1 << 15)
 
 
 def terms_of_word(word: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """The index terms of one of ``words``: none of a stop word, several of an unsegmented run."""
-    return _terms_of_word(word, _short_word_terms(language or DEFAULT_LANGUAGE))
-
-
-def _terms_of_word(word: str, of_short_word: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
-    if not word.isascii() and is_unsegmented(word):
-        return _bigrams(word)
-    # Neither runs of such scripts nor blobs are kept in the cache: there are too many, and some are megabytes long.
-    return of_short_word(word) if len(word) <= MAX_TERM_CHARS else ()
+    return _terms_of_words_in(language or DEFAULT_LANGUAGE)[word]
 
 
 def _has_stem(word: str, language: str) -> bool:
@@ -152,10 +165,12 @@ def index_terms_and_words(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[
 
 
 def _terms_of_words(found: Iterable[str], language: str) -> list[str]:
-    of_short_word = _short_word_terms(language or DEFAULT_LANGUAGE)
+    known = _terms_of_words_in(language or DEFAULT_LANGUAGE)
+    if isinstance(found, list):
+        return list(chain.from_iterable(map(known.__getitem__, found)))[:MAX_INDEX_TERMS]
     terms: list[str] = []
     for word in found:
-        terms.extend(_terms_of_word(word, of_short_word))
+        terms.extend(known[word])
         if len(terms) >= MAX_INDEX_TERMS:
             return terms[:MAX_INDEX_TERMS]
     return terms
@@ -204,6 +219,13 @@ def _is_identifier(token: str) -> bool:
     return len(token) <= MAX_TERM_CHARS and _IDENTIFIER.match(token) is not None
 
 
+def _each_token(text: str) -> Iterable[str]:
+    """The tokens of ``text``, those of a short one without repeats; of a long text one by one, as in ``_each_word``."""
+    if len(text) <= _EAGER_CHARS:
+        return dict.fromkeys(_TOKEN.findall(text))
+    return (match.group() for match in _TOKEN.finditer(text))
+
+
 def is_identifier_like(query: str) -> bool:
     """Whether ``query`` is at most three tokens with an identifier among them, rather than natural language."""
     tokens = query.split()
@@ -228,10 +250,9 @@ def key_terms(title: str, content: str = "") -> list[str]:
     """
     found = _distinct_keys(words(title))
     for text in (title, content):
-        for match in _TOKEN.finditer(text):
+        for token in _each_token(text):
             if len(found) >= MAX_KEY_TERMS:
                 break
-            token = match.group()
             if _is_identifier(token) and _usable_key(token):
                 found.setdefault(_fold(token))
     return list(found)[:MAX_KEY_TERMS]

@@ -39,7 +39,7 @@ def decode_term(word: str) -> str:
 
 def encoded_terms(terms: Iterable[str]) -> list[str]:
     """``terms`` encoded, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
-    words = [encode_term(term) for term in terms]
+    words = list(map(encode_term, terms))
     room = MAX_LEX_CHARS
     if sum(map(len, words)) + len(words) <= room:
         return words

@@ -79,7 +79,9 @@ def _normalize_context(context: ContextSpec, fields: Container[str], kind: str, 
         raise InvalidKindError(
             f"kind {kind!r} has no field {unknown[0]!r} to take into the index", field=f"{where}.properties"
         )
-    return msgspec.structs.replace(context, properties=tuple(dict.fromkeys(names)))
+    names = tuple(dict.fromkeys(names))
+    # Left as it is, a default is known as one when it is encoded, and left out.
+    return context if names == context.properties else msgspec.structs.replace(context, properties=names)
 
 
 def _normalize_field(field: FieldSpec, kind: str, where: str) -> FieldSpec:

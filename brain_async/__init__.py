@@ -72,7 +72,7 @@ from brain_async.errors import (
 )
 from brain_async.model.drift import Drift, ReconcileFailure, ReconcileReport
 from brain_async.model.health import BackendHealth, HealthReport
-from brain_async.model.kind import FieldSpec, FieldType, FilterUsage, KindSchema, KindSpec
+from brain_async.model.kind import ContextSpec, FieldSpec, FieldType, FilterUsage, KindSchema, KindSpec
 from brain_async.model.object import Object
 from brain_async.model.relation import (
     Edge,
@@ -115,7 +115,7 @@ from brain_async.model.scope import Scope
 from brain_async.model.sorting import sort_rich_objects
 from brain_async.reconciler import Reconciler
 from brain_async.session import SearchContext, Session
-from brain_async.text import entity_index_text, index_text, index_text_with_parent
+from brain_async.text import embedding_text, entity_index_text, index_context, index_text, index_text_with_parent
 
 __all__ = [
     "BackendError",
@@ -127,6 +127,7 @@ __all__ = [
     "ChannelRank",
     "ClosedError",
     "ConfigError",
+    "ContextSpec",
     "DegradeMode",
     "DimensionMismatchError",
     "DiskFullError",
@@ -220,7 +221,9 @@ __all__ = [
     "UnboundedQueryError",
     "UnsupportedQueryError",
     "WritesUnsupportedError",
+    "embedding_text",
     "entity_index_text",
+    "index_context",
     "index_text",
     "index_text_with_parent",
     "is_containment_relation",

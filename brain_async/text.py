@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from brain_async.model.kind import ContextSpec
 from brain_async.model.number import format_number
 from brain_async.model.object import Object
 
@@ -15,8 +16,10 @@ __all__ = [
     "SNIPPET_CHARS",
     "UNSTORABLE",
     "clean_query",
+    "embedding_text",
     "entity_index_text",
     "format_number",
+    "index_context",
     "index_text",
     "index_text_with_parent",
     "lexical_text",
@@ -65,8 +68,8 @@ def entity_index_text(obj: Object) -> str:
 
 
 def lexical_text(obj: Object) -> str:
-    """What a part is found by in the lexical index: its title, summary and content."""
-    return f"{obj.title} {obj.summary} {obj.content}"
+    """What a part is found by in the lexical index: its title, summary, content and ``index_context``."""
+    return f"{obj.title} {obj.summary} {obj.content} {obj.index_context}"
 
 
 def index_text(obj: Object) -> str:
@@ -77,6 +80,32 @@ def index_text(obj: Object) -> str:
 def index_text_with_parent(obj: Object, parent_title: str) -> str:
     """``index_text`` under its parent's title; the title alone when the part has no text."""
     return "\n".join(line for line in (parent_title.strip(), index_text(obj)) if line)
+
+
+def _context_lines(spec: ContextSpec, obj: Object, parent_title: str) -> list[str]:
+    title = parent_title.strip() if spec.parent_title else ""
+    day = obj.created_at.date().isoformat() if spec.date and obj.created_at is not None else ""
+    named = {name: obj.properties[name] for name in spec.properties if name in obj.properties}
+    return [title, day, *_property_lines(named), obj.index_context.strip()]
+
+
+def index_context(spec: ContextSpec, obj: Object, parent_title: str = "", siblings: Sequence[str] = ()) -> str:
+    """The ``Object.index_context`` of a part by ``spec``: what its surroundings add to its lexical text, a line each.
+
+    The title of the parent, the day, the properties in key order, what the part already has, and ``siblings``, the contents
+    of its neighbours in their order; blanks are left out. For ``PostgresStore.bulk_load``; ``put`` does it by itself.
+    """
+    lines = [*_context_lines(spec, obj, parent_title), *(text.strip() for text in siblings)]
+    return "\n".join(line for line in lines if line)
+
+
+def embedding_text(spec: ContextSpec, obj: Object, parent_title: str = "", siblings: Sequence[str] = ()) -> str:
+    """What a part is embedded as by ``spec``: the lines of ``index_context``, with ``index_text`` before the neighbours.
+
+    A model that cuts long texts thus loses the neighbours first.
+    """
+    lines = [*_context_lines(spec, obj, parent_title), index_text(obj), *(text.strip() for text in siblings)]
+    return "\n".join(line for line in lines if line)
 
 
 def snippet(content: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
 from brain_async.catalog.values import MAX_NAME_BYTES, check_text
 from brain_async.errors import InvalidKindError, InvalidValueError
-from brain_async.model.kind import CORE_FILTER_KEYS, FieldSpec, FieldType, KindSpec
+from brain_async.model.kind import CORE_FILTER_KEYS, MAX_SIBLING_RADIUS, ContextSpec, FieldSpec, FieldType, KindSpec
 
 __all__ = ["FIELD_NAME", "normalize_kind", "normalize_kinds"]
 
@@ -34,8 +34,9 @@ def normalize_kind(spec: KindSpec) -> KindSpec:
     """``spec`` with name, description and field names trimmed, types as FieldType, and the operators its types allow.
 
     Raises InvalidKindError: blank kind, a field name that is blank, given twice, a core filter key or not of
-    A-Z a-z 0-9 _, a missing or unknown type, a flag that is no boolean, text that cannot be stored. ``field`` is
-    ``kind``, ``description`` or ``fields[i].name`` and the like.
+    A-Z a-z 0-9 _, a missing or unknown type, a flag that is no boolean, text that cannot be stored, a context of properties
+    that are no fields of the kind or of a radius beyond 0 to 10. ``field`` is ``kind``, ``description``, ``fields[i].name``
+    and the like.
     """
     _require(spec, KindSpec, "kind spec")
     _require(spec.is_part, bool, "is_part")
@@ -53,8 +54,34 @@ def normalize_kind(spec: KindSpec) -> KindSpec:
             )
         fields[normalized.name] = normalized
     return msgspec.structs.replace(
-        spec, kind=kind, description=_text("description", spec.description), fields=tuple(fields.values())
+        spec,
+        kind=kind,
+        description=_text("description", spec.description),
+        fields=tuple(fields.values()),
+        lexical_context=_normalize_context(spec.lexical_context, fields, kind, "lexical_context"),
+        embedding_context=_normalize_context(spec.embedding_context, fields, kind, "embedding_context"),
     )
+
+
+def _normalize_context(context: ContextSpec, fields: Container[str], kind: str, where: str) -> ContextSpec:
+    _require(context, ContextSpec, where)
+    _require(context.parent_title, bool, f"{where}.parent_title")
+    _require(context.date, bool, f"{where}.date")
+    _require(context.properties, (tuple, list), f"{where}.properties")
+    radius = context.sibling_radius
+    if type(radius) is not int or not 0 <= radius <= MAX_SIBLING_RADIUS:
+        raise InvalidKindError(
+            f"sibling_radius must be an integer from 0 to {MAX_SIBLING_RADIUS}, not {radius!r}",
+            field=f"{where}.sibling_radius",
+        )
+    names = tuple(_text(f"{where}.properties", name) for name in context.properties)
+    if unknown := [name for name in names if name not in fields]:
+        raise InvalidKindError(
+            f"kind {kind!r} has no field {unknown[0]!r} to take into the index", field=f"{where}.properties"
+        )
+    names = tuple(dict.fromkeys(names))
+    # Left as it is, a default is known as one when it is encoded, and left out.
+    return context if names == context.properties else msgspec.structs.replace(context, properties=names)
 
 
 def _normalize_field(field: FieldSpec, kind: str, where: str) -> FieldSpec:

@@ -58,6 +58,7 @@ _TEXT_FIELDS = {
     "title": MAX_TITLE_BYTES,
     "summary": MAX_TITLE_BYTES,
     "content": MAX_CONTENT_BYTES,
+    "index_context": MAX_CONTENT_BYTES,
     "content_type": MAX_NAME_BYTES,
     "embedding_model": MAX_NAME_BYTES,
 }
@@ -112,10 +113,10 @@ def check_object_values(obj: Object) -> Object:
     """``obj`` with its times in UTC, its embedding as a tuple of floats, and enums and other kinds of text as plain text.
 
     Raises InvalidValueError whose ``field`` names what cannot be stored (``properties.a[2].b`` for nested properties)
-    and whose message gives the limit: text with NUL or lone surrogates, title or summary above 64 KiB, content above
-    16 MiB, kind, content_type or embedding_model above 1 KiB (UTF-8), a language that is not known, properties that are not
-    JSON, above 1 MiB or nested deeper than 64, a position beyond signed 32 bit, an empty, all-zero or non-finite
-    embedding, a naive datetime. It says nothing about what the kind requires; see ``validate_object``.
+    and whose message gives the limit: text with NUL or lone surrogates, title or summary above 64 KiB, content or
+    index_context above 16 MiB, kind, content_type or embedding_model above 1 KiB (UTF-8), a language that is not known,
+    properties that are not JSON, above 1 MiB or nested deeper than 64, a position beyond signed 32 bit, an empty, all-zero or
+    non-finite embedding, a naive datetime. It says nothing about what the kind requires; see ``validate_object``.
     """
     checked: dict[str, Any] = {
         field: _checked_text(field, getattr(obj, field), max_bytes=max_bytes)

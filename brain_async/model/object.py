@@ -24,6 +24,9 @@ class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         language: of its text, by name or code (``german``, ``de``; see ``languages.LANGUAGES``): how the lexical channel stems
             it and what it leaves out. "" lets ``put`` choose: what the engine's detector says, else the config's default.
         properties: JSON values: str, int (64 bit), finite float, bool, None, lists and dicts of these.
+        index_context: text that a part is found by in the lexical channel besides its own, such as a summary of its
+            document. It is neither stored nor read back: each put gives it anew. ``put`` adds what the part's kind names
+            (``KindSpec.lexical_context``), and embeds what it was given along with the part.
         position: order among the parts of a parent, ascending; None sorts last.
         embedding: shape (dim,), finite; overwritten by ``put`` where the engine has an embedder.
         namespace_id: None lets ``put`` take the scope's.
@@ -37,6 +40,7 @@ class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str = ""
     content_type: str = ""
     language: str = ""
+    index_context: str = ""
     properties: Properties = msgspec.field(default_factory=dict)
     parent_id: UUID | None = None
     position: int | None = None

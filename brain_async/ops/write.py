@@ -1,9 +1,9 @@
-"""put, put_many, soft_delete. prepare -> embed -> store -> graph; a batch at a time, embedding one batch ahead."""
+"""put, put_many, soft_delete. prepare -> context -> embed -> store -> graph; a batch at a time, embedding one batch ahead."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -32,6 +32,7 @@ from brain_async.model.object import NIL_UUID, Object
 from brain_async.model.results import PutFailure, PutManyResult
 from brain_async.model.scope import Scope
 from brain_async.ops.arguments import checked_list, required_id
+from brain_async.ops.contexts import Written, add_contexts
 from brain_async.ops.delivery import deliver_edges_around, deliver_nodes, ensure_nodes, node_entries, remove_nodes
 from brain_async.ops.deps import Deps
 from brain_async.ops.isolation import Draft, Isolation
@@ -39,7 +40,6 @@ from brain_async.ops.languages import choose_languages
 from brain_async.ops.tasks import task_group
 from brain_async.ports.host import Progress
 from brain_async.stages.deadline import within
-from brain_async.text import entity_index_text, index_text_with_parent
 
 __all__ = ["put", "put_many", "soft_delete"]
 
@@ -76,7 +76,7 @@ async def put(deps: Deps, scope: Scope, obj: Object) -> Object:
         if draft.error is None:
             isolations = _Isolations()
             await choose_languages(deps, [draft])
-            await _embed(deps, scope, [draft], {}, isolations)
+            await _embed(deps, scope, [draft], Written([draft.object]), isolations)
             await _write(deps, scope, [draft], isolations)
         if draft.error is not None:
             raise draft.error
@@ -94,7 +94,7 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
         drafts = await _prepare_all(deps, scope, objects)
         # Parents first, so that the parts of a later batch find them stored.
         ready = sorted((draft for draft in drafts if draft.error is None), key=lambda draft: draft.object.is_part)
-        titles = {draft.object.key: draft.object.title for draft in ready}
+        written = Written(draft.object for draft in ready)
         batches = [ready[start : start + WRITE_BATCH] for start in range(0, len(ready), WRITE_BATCH)]
         done = len(drafts) - len(ready)
         isolations = _Isolations()
@@ -103,7 +103,7 @@ async def put_many(deps: Deps, scope: Scope, objects: Sequence[Object], progress
             async with send:
                 for batch in batches:
                     await choose_languages(deps, batch)
-                    await _embed(deps, scope, batch, titles, isolations)
+                    await _embed(deps, scope, batch, written, isolations)
                     await send.send(batch)
 
         send, receive = anyio.create_memory_object_stream[list[Draft]](1)
@@ -287,24 +287,12 @@ def _filled(deps: Deps, scope: Scope, obj: Object, now: datetime) -> Object:
     return filled
 
 
-async def _embed(
-    deps: Deps, scope: Scope, drafts: Sequence[Draft], titles: Mapping[UUID, str], isolations: _Isolations
-) -> None:
-    """Give each draft its embedding, or its error. A draft without text keeps the caller's vector.
-
-    ``titles`` are those of the objects written by the same call, which may not be stored yet.
-    """
+async def _embed(deps: Deps, scope: Scope, drafts: Sequence[Draft], written: Written, isolations: _Isolations) -> None:
+    """Give each draft its context and embedding, or its error. A draft without text keeps the caller's vector."""
+    texts = await add_contexts(deps, scope, drafts, written)
     embedder = deps.embedder
     if embedder is None:
         return
-    titles = {**titles, **await _stored_titles(deps, scope, drafts, titles)}
-    texts = {
-        draft.index: entity_index_text(draft.object)
-        if draft.object.parent_id is None
-        else index_text_with_parent(draft.object, titles.get(draft.object.parent_id, ""))
-        for draft in drafts
-        if draft.error is None
-    }
     wanted = [draft for draft in drafts if texts.get(draft.index)]
 
     async def embed_texts(batch: Sequence[Draft]) -> NDArray[np.float32]:
@@ -327,26 +315,6 @@ async def _embed(
 
     for start in range(0, len(wanted), EMBED_BATCH):
         await isolations.embed.run(wanted[start : start + EMBED_BATCH], embed_batch)
-
-
-async def _stored_titles(
-    deps: Deps, scope: Scope, drafts: Sequence[Draft], known: Mapping[UUID, str]
-) -> dict[UUID, str]:
-    """Titles of the stored parents of ``drafts``; where they cannot be read, the drafts that need them carry the error."""
-    needing = [
-        draft
-        for draft in drafts
-        if draft.error is None and draft.object.parent_id is not None and draft.object.parent_id not in known
-    ]
-    parent_ids = list(dict.fromkeys(draft.object.parent_id for draft in needing if draft.object.parent_id is not None))
-    if not parent_ids:
-        return {}
-    try:
-        return {obj.key: obj.title for obj in await deps.store.get_many(scope, parent_ids)}
-    except BrainError as error:
-        for draft in needing:
-            draft.error = error
-        return {}
 
 
 async def _write(deps: Deps, scope: Scope, drafts: Sequence[Draft], isolations: _Isolations) -> None:

@@ -108,10 +108,10 @@ class ObjectWriter(Protocol):
     async def put_objects(self, scope: Scope, objects: Sequence[Object]) -> Sequence[Object | BrainError]:
         """Insert or replace each by id, in one transaction; one result per input, in input order.
 
-        The stored object (created_at of the first put kept, deleted_at cleared, embedding left out), or the error that
-        kept this one out while its neighbours were stored: NamespaceMismatchError when the id is owned by another
-        namespace, ParentNotFirstClassError when parent_id is not a live first-class object of the same namespace (or of
-        this batch), also when an object that has parts would become a part; InvalidValueError when an id comes twice in
+        The stored object (created_at of the first put kept, deleted_at cleared, index_context and embedding left out), or
+        the error that kept this one out while its neighbours were stored: NamespaceMismatchError when the id is owned by
+        another namespace, ParentNotFirstClassError when parent_id is not a live first-class object of the same namespace (or
+        of this batch), also when an object that has parts would become a part; InvalidValueError when an id comes twice in
         the batch (the first is stored). Raises DimensionMismatchError, before any write, for a wrong embedding length.
         Writes lock rows in ascending id order, so that concurrent batches never deadlock.
         """
@@ -153,7 +153,7 @@ class PartSearcher(Protocol):
 
     async def search_lexical(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
         """BM25 (k1 1.2, b 0.75) over the terms of ``brain_async.analysis.index_terms``, of each part in its own language;
-        scores > 0.
+        scores > 0. A part's text is ``text.lexical_text``, its ``index_context`` as of its last put included.
 
         The query's terms are ``query_terms`` in all languages of the parts that the scope has ever held. A term that the
         query repeats counts as often as it is repeated. No operator has a meaning.

@@ -7,7 +7,7 @@ from uuid import uuid4
 import anyio
 
 from brain_async.errors import InvalidKindError
-from brain_async.model.kind import FieldSpec, FieldType, KindSpec
+from brain_async.model.kind import ContextSpec, FieldSpec, FieldType, KindSpec
 from brain_async.testing.subjects import CheckedKindStore, raises
 
 __all__ = ["CHECKS"]
@@ -32,7 +32,12 @@ async def check_kinds_round_trip(store: CheckedKindStore) -> None:
     )
     specs = [
         KindSpec(kind=f"{prefix}b", description="Grüße", is_parent=True, fields=(field,)),
-        KindSpec(kind=f"{prefix}a", is_part=True),
+        KindSpec(
+            kind=f"{prefix}a",
+            is_part=True,
+            lexical_context=ContextSpec(parent_title=True, date=True, properties=("amount",), sibling_radius=2),
+            embedding_context=ContextSpec(),
+        ),
         KindSpec(kind=f"{prefix}B"),
     ]
     await store.put_kinds(specs)

@@ -19,10 +19,11 @@ _EVIDENCE_CHARS = 512
 
 
 def stored_row(obj: Object, *, created_at: datetime | None) -> Object:
-    """The row to keep: live, times in UTC, its own copy of the properties; the vector index keeps the embedding."""
+    """The row to keep: live, times in UTC, its own copy of the properties; the indexes keep context and embedding."""
     return msgspec.structs.replace(
         obj,
         properties=_copy(obj.properties),
+        index_context="",
         embedding=None,
         created_at=utc(created_at),
         updated_at=utc(obj.updated_at),

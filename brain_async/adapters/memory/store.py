@@ -75,7 +75,7 @@ async def _analysed(objects: Sequence[Object]) -> list[_Terms]:
     terms: list[_Terms] = []
     analysed = 0
     for obj in objects:
-        chars = len(obj.title) + len(obj.summary) + len(obj.content)
+        chars = len(obj.title) + len(obj.summary) + len(obj.content) + len(obj.index_context)
         if chars > _ANALYSE_CHARS:
             terms.append(await anyio.to_thread.run_sync(_terms_of, obj))
             continue

@@ -10,10 +10,11 @@ import msgspec
 from brain_async.adapters.postgres.pool import Connections
 from brain_async.adapters.postgres.writes import retrying
 from brain_async.errors import InvalidKindError
-from brain_async.model.kind import FieldSpec, FieldType, KindSpec
+from brain_async.model.kind import ContextSpec, FieldSpec, FieldType, KindSpec
 
 __all__ = ["list_kinds", "put_kinds"]
 
+_CONTEXTS = ("lexical_context", "embedding_context")
 _FIELD_TYPES = frozenset(type_.value for type_ in FieldType)
 
 # Ordered by code point, like Python's sorted; the insert in that order, so that writers never deadlock.
@@ -46,6 +47,7 @@ def _decode(text: str) -> KindSpec:
         is_part=spec.get("is_part", False),
         is_parent=spec.get("is_parent", False),
         fields=fields,
+        **{name: msgspec.convert(spec[name], ContextSpec) for name in _CONTEXTS if name in spec},
     )
 
 

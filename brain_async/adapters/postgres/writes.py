@@ -97,7 +97,7 @@ FLAG_PARTS_SQL = "update brain_objects set parent_deleted = true where parent_id
 
 
 class _Row(NamedTuple):
-    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them, ``words`` last."""
+    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them, no columns last."""
 
     id: UUID
     namespace_id: UUID | None
@@ -118,6 +118,7 @@ class _Row(NamedTuple):
     updated_at: datetime
     language: str
     words: frozenset[str]
+    index_context: str
 
 
 class PreparedBatch(NamedTuple):
@@ -185,6 +186,7 @@ def _row(obj: Object, dimension: int) -> _Row:
         updated_at=_utc(obj, "updated_at"),
         language=obj.language,
         words=frozenset() if obj.is_part else words_of(obj),  # a part is analysed later
+        index_context=obj.index_context,
     )
 
 
@@ -204,7 +206,7 @@ def _prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
 
 
 def _chars(objects: Iterable[Object | _Row]) -> int:
-    return sum(len(obj.title) + len(obj.summary) + len(obj.content) for obj in objects)
+    return sum(len(obj.title) + len(obj.summary) + len(obj.content) + len(obj.index_context) for obj in objects)
 
 
 async def prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
@@ -219,7 +221,9 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
     analysed = []
     for row in rows:
         if row.parent_id is not None:
-            found, surfaces = index_terms_and_words(f"{row.title} {row.summary} {row.content}", row.language)
+            found, surfaces = index_terms_and_words(
+                f"{row.title} {row.summary} {row.content} {row.index_context}", row.language
+            )
             words = encoded_terms(found)
             terms = " ".join(key_terms(row.title, row.content))
             row = row._replace(lex=" ".join(words), lex_len=len(words), terms=terms, words=surfaces)
@@ -236,7 +240,7 @@ async def analyse(rows: Sequence[_Row]) -> list[_Row]:
 
 def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
     """The arguments of ``PUT_SQL``: one array a column, and all embeddings in one flat array."""
-    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)][:-1]
+    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)][:-2]
     embeddings = columns[13]
     slot, slots = 0, []
     for embedding in embeddings:
@@ -342,7 +346,9 @@ def _result(obj: Object, stored: dict[UUID, tuple[datetime, datetime]]) -> Objec
     times = stored.get(obj.key)
     if times is None:  # another namespace took the id after it was looked at
         return NamespaceMismatchError(f"id {obj.id} is in use in another namespace", field="id")
-    return msgspec.structs.replace(obj, created_at=times[0], updated_at=times[1], deleted_at=None, embedding=None)
+    return msgspec.structs.replace(
+        obj, created_at=times[0], updated_at=times[1], deleted_at=None, index_context="", embedding=None
+    )
 
 
 async def soft_delete(

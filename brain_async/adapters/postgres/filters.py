@@ -90,7 +90,6 @@ def filter_snippets() -> dict[str, str]:
         "filters": _PREDICATE,
         # "is true" hides all of it from every index.
         "bound_filters": _numbered(f"((o.live and {_PREDICATE}) is true)", 2),
-        "executed_filters": _numbered(_PREDICATE, 5),
         "matching": _MATCHING,
         "walked_filters": _WALKED,
         "bound_walked_filters": _numbered(f"((o.live and {_WALKED}) is true)", 2),

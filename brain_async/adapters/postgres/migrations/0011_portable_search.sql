@@ -1,83 +1,5 @@
--- A search of the portable backend needs to know in how many parts each of its terms stands, and should not have to count
--- the postings of frequent terms for it, nor to score them all.
-
--- For frequent terms, how many of the docs up to brain_lex_state.counted_to have them: written when the postings are
--- built, and after that as deltas when such a doc changes. Docs that came later are counted in the postings.
-create table brain_frequencies (
-    key bigint not null,
-    df bigint not null
-);
-create index brain_frequencies_key on brain_frequencies (key) include (df);
-alter table brain_lex_state add column counted_to bigint not null default 0;
-
--- While nobody can write to brain_objects.
-create function brain_count_frequencies() returns void language plpgsql as $$
-begin
-    truncate brain_frequencies;
-    insert into brain_frequencies
-    select p.key, count(*) from brain_postings p group by p.key having count(*) >= {{frequent}};
-    update brain_lex_state set counted_to = coalesce((select max(o.doc) from brain_objects o), 0);
-end $$;
-
-create or replace function brain_compact_counts() returns void language sql as $$
-    with folded as (
-        delete from brain_part_counts where ctid = any(array(select ctid from brain_part_counts for update skip locked))
-        returning namespace_id, parts, terms
-    )
-    insert into brain_part_counts
-    select namespace_id, sum(parts)::bigint, sum(terms)::bigint from folded group by namespace_id
-    having sum(parts) <> 0 or sum(terms) <> 0;
-
-    -- A key whose count has become 0 keeps its row: that is how it is known as counted here.
-    with long as (
-        select f.key from brain_frequencies f group by f.key having count(*) > 32
-    ),
-    folded as (
-        delete from brain_frequencies where ctid = any(array(
-            select f.ctid from brain_frequencies f where f.key in (select key from long) for update skip locked))
-        returning key, df
-    )
-    insert into brain_frequencies select key, sum(df)::bigint from folded group by key;
-$$;
-
-create or replace function brain_unpost(_docs bigint[], _namespaces uuid[], _lexes text[]) returns void language sql as $$
-    with gone as (
-        delete from brain_postings p using (
-            select distinct brain_posting_key(d.namespace_id, t.term) as key, d.doc
-            from unnest(_docs, _namespaces, _lexes) d(doc, namespace_id, lex)
-            cross join lateral unnest(string_to_array(d.lex, ' ')) t(term)
-        ) gone
-        where p.key = gone.key and p.doc = gone.doc
-        returning p.key, p.doc
-    )
-    insert into brain_frequencies
-    select g.key, -count(*) from gone g
-    where g.doc <= (select s.counted_to from brain_lex_state s)
-        and exists (select from brain_frequencies f where f.key = g.key)
-    group by g.key
-$$;
-
-create or replace function brain_post_updated() returns trigger language plpgsql as $$
-begin
-    perform brain_unpost(array_agg(o.doc), array_agg(o.namespace_id), array_agg(o.lex))
-    from old_rows o join new_rows n using (doc)
-    where o.live and o.lex_len > 0 and (not n.live or n.lex is distinct from o.lex);
-    with added as (
-        insert into brain_postings
-        select brain_posting_key(n.namespace_id, t.term), n.doc, count(*), n.lex_len
-        from new_rows n join old_rows o using (doc) cross join lateral unnest(string_to_array(n.lex, ' ')) t(term)
-        where n.live and n.lex_len > 0 and (not o.live or n.lex is distinct from o.lex)
-        group by n.doc, n.namespace_id, t.term, n.lex_len
-        order by 1, 2
-        returning key, doc
-    )
-    insert into brain_frequencies
-    select a.key, count(*) from added a
-    where a.doc <= (select s.counted_to from brain_lex_state s)
-        and exists (select from brain_frequencies f where f.key = a.key)
-    group by a.key;
-    return null;
-end $$;
+-- The portable backend leaves out postings that cannot matter, merges the others, and answers a search over few postings by
+-- statements whose plans are kept: planning took longer than they do.
 
 -- True BM25 with the statistics of the namespace: idf ln(1 + (N - df + 0.5) / (df + 0.5)), k1 1.2, b 0.75; a query term
 -- counts as often as it is repeated. The score of a posting is rounded to a whole number of 1e-9, so that sums are exact
@@ -89,10 +11,13 @@ end $$;
 create or replace function brain_search_portable(
     _terms text[], _k int, {{filter_arguments}}
 ) returns setof brain_candidate language plpgsql stable
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
 set jit = off
 set work_mem = '64MB'
-set enable_hashagg = off  -- the postings of a term come in the order of docs: merging them costs half as much as hashing
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_hashagg = on
 as $fn$
 declare
     total float8;
@@ -108,11 +33,16 @@ declare
     scored text;
     score constant text := 'round(%s * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / $3))';
     others text;
+    matching bigint[];
 begin
     perform brain_require_lexical();
-    select sum(c.parts), sum(c.terms)::float8 / nullif(sum(c.parts), 0), array_agg(distinct c.namespace_id)
-    into total, mean_length, namespaces
-    from brain_part_counts c where _namespace is null or c.namespace_id = _namespace;
+    if _namespace is null then
+        select sum(c.parts), sum(c.terms)::float8 / nullif(sum(c.parts), 0), array_agg(distinct c.namespace_id)
+        into total, mean_length, namespaces from brain_part_counts c;
+    else
+        select sum(c.parts), sum(c.terms)::float8 / nullif(sum(c.parts), 0), array[_namespace]
+        into total, mean_length, namespaces from brain_part_counts c where c.namespace_id = _namespace;
+    end if;
     if coalesce(mean_length, 0) = 0 then
         return;
     end if;
@@ -145,6 +75,32 @@ begin
         return;
     end if;
 
+    if {{restricted}} then
+        matching := brain_matching(least({{exact_parts}}, greatest({{selective_parts}}, total / 50))::int, {{filter_names}});
+        if matching = '{}' then
+            return;
+        end if;
+    end if;
+
+    if not ({{restricted}}) and (select sum(d) from unnest(dfs) d) < {{hashed}} then
+        return query
+            with scored as (
+                select p.doc, sum(round(
+                    w.weight * p.tf / (p.tf + 0.3::float8 + 0.9::float8 * p.length / mean_length))) as points
+                from unnest(keys, weights) w(key, weight) join brain_postings p on p.key = w.key group by p.doc
+            ),
+            best as (select doc, points from scored order by points desc fetch first (_k) rows with ties)
+            select o.id, o.parent_id, o.title, o.position, o.updated_at, b.points / 1e9::float8
+            from best b join brain_objects o on o.doc = b.doc
+            where o.live and (_namespace is null or o.namespace_id = _namespace)
+            order by b.points desc, o.updated_at desc, o.id
+            limit _k;
+        return;
+    end if;
+
+    -- The postings of a term come in the order of docs: merging many of them costs half as much as hashing, though the
+    -- statements for it have to be planned anew.
+    perform set_config('enable_hashagg', 'off', true);
     prefix := n;
     if not ({{restricted}}) and n <= {{merged_terms}} then
         rests := array_fill(0::float8, array[n]);
@@ -198,21 +154,30 @@ begin
 
     if n <= {{merged_terms}} then
         select string_agg(format(
-            '(select p.doc, ' || score || ' as score from brain_postings p where p.key = $1[%s] order by p.doc)',
-            format('$2[%s]', i), i), ' union all ')
+            '(select p.doc, ' || score || ' as score from brain_postings p where p.key = $1[%s]%s order by p.doc)',
+            format('$2[%s]', i), i, case
+                -- The addition keeps the array out of the index: merging beats looking up unless the parts are few.
+                when dfs[i] < 10 * cardinality(matching) then ' and p.doc + 0 = any($6)'
+                when matching is not null then ' and p.doc = any($6)'
+            end), ' union all ')
         into scored from generate_series(1, n) i;
     else
         scored := format(
-            'select p.doc, ' || score || ' as score from unnest($1, $2) w(key, weight) join brain_postings p using (key)',
-            'w.weight');
+            'select p.doc, ' || score || ' as score from unnest($1, $2) w(key, weight) join brain_postings p on p.key = w.key%s',
+            'w.weight', case when matching is not null then ' and p.doc + 0 = any($6)' end);
     end if;
-    if {{restricted}} then
+    if {{restricted}} and matching is null then
         return query execute format($q$
             with scored as (select u.doc, sum(u.score) as score from (%s) u group by u.doc)
-            select o.id, o.parent_id, o.title, o.position, o.updated_at, s.score / 1e9::float8
-            from scored s join brain_objects o on o.doc = s.doc
-            where o.live and {{executed_filters}}
-            order by s.score desc, o.updated_at desc, o.id
+            select b.id, b.parent_id, b.title, b.position, b.updated_at, b.score / 1e9::float8
+            from (
+                select s.score, f.* from (select * from scored order by score desc) s
+                cross join lateral (
+                    select o.id, o.parent_id, o.title, o.position, o.updated_at from brain_objects o
+                    where o.doc = s.doc and o.live and {{executed_walked_filters}}
+                    offset 0) f
+                order by s.score desc fetch first ($4) rows with ties) b
+            order by b.score desc, b.updated_at desc, b.id
             limit $4
             $q$, scored)
         using keys, weights, mean_length, _k, {{filter_names}};
@@ -226,6 +191,6 @@ begin
             order by b.score desc, o.updated_at desc, o.id
             limit $4
             $q$, scored)
-        using keys, weights, mean_length, _k, _namespace;
+        using keys, weights, mean_length, _k, _namespace, matching;
     end if;
 end $fn$;

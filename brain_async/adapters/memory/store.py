@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import anyio.to_thread
@@ -46,7 +47,7 @@ from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import Hydration, Vector
 from brain_async.ports.vocabulary import MAX_DOCUMENTS, VocabularyWord
-from brain_async.spelling import is_common, reachable, words_of
+from brain_async.spelling import words_of
 from brain_async.text import lexical_text
 
 __all__ = ["MemoryStore"]
@@ -278,16 +279,7 @@ class MemoryStore:
         groups = self._lexical.groups if scope.namespace_id is None else [scope.namespace_id]
         if scope.namespace_id is not None and not self._spoken(scope) <= {DEFAULT_LANGUAGE}:
             return {}
-        near = {}
-        for word in words:
-            if is_common(word) or self._documents(groups, word) or self._vocabulary.in_entities(groups, word):
-                continue
-            for distance in range(1, reachable(word) + 1):
-                found = self._vocabulary.near(groups, word, distance)
-                near[word] = [VocabularyWord(each, count) for each in found if (count := self._documents(groups, each))]
-                if near[word]:
-                    break
-        return near
+        return self._vocabulary.near_words(groups, words, partial(self._documents, groups))
 
     def _spoken(self, scope: Scope) -> set[str]:
         """The languages of the parts that the scope has ever held."""

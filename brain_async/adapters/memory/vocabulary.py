@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
 from brain_async.analysis import trigrams
-from brain_async.spelling import edit_distance, is_spelling
+from brain_async.ports.vocabulary import VocabularyWord
+from brain_async.spelling import edit_distance, is_common, is_spelling, reachable
 
 __all__ = ["MemoryVocabulary"]
 
@@ -61,11 +62,26 @@ class MemoryVocabulary:
         else:
             self._entities.setdefault(group, set()).update(filter(is_spelling, words))
 
-    def in_entities(self, groups: Iterable[Hashable], word: str) -> bool:
+    def near_words(
+        self, groups: Sequence[Hashable], words: Iterable[str], documents: Callable[[str], int]
+    ) -> dict[str, list[VocabularyWord]]:
+        """As in ``ports.vocabulary``, within ``groups``; ``documents`` gives in how many live parts a word stands."""
+        near = {}
+        for word in words:
+            if is_common(word) or documents(word) or self._in_entities(groups, word):
+                continue
+            for distance in range(1, reachable(word) + 1):
+                found = self._near(groups, word, distance)
+                near[word] = [VocabularyWord(each, count) for each in found if (count := documents(each))]
+                if near[word]:
+                    break
+        return near
+
+    def _in_entities(self, groups: Iterable[Hashable], word: str) -> bool:
         """Whether a first-class object of one of ``groups`` ever had ``word``."""
         return any(word in self._entities.get(group, ()) for group in groups)
 
-    def near(self, groups: Iterable[Hashable], word: str, distance: int) -> list[str]:
+    def _near(self, groups: Iterable[Hashable], word: str, distance: int) -> list[str]:
         """The words that parts of ``groups`` ever had, within ``distance`` of ``word``, ascending."""
         searched = [self._parts[group] for group in groups if group in self._parts]
         return sorted({each for words in searched for each in words.near(word, distance)})

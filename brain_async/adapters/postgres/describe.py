@@ -31,7 +31,8 @@ _INDEXES = """
 select c.relname as name, i.indisvalid as valid, pg_relation_size(c.oid) as bytes
 from pg_index i join pg_class c on c.oid = i.indexrelid
 where i.indrelid in (
-    'brain_objects'::regclass, 'brain_terms'::regclass, 'brain_words'::regclass, 'brain_postings'::regclass)
+    'brain_objects'::regclass, 'brain_terms'::regclass, 'brain_words'::regclass, 'brain_postings'::regclass,
+    'brain_posting_blocks'::regclass)
 order by c.relname
 """
 

@@ -7,8 +7,8 @@ and says in the same statement which they are. Only where they changed meanwhile
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -21,6 +21,8 @@ from brain_async.model.scope import Scope
 __all__ = ["LanguageSet", "NamespaceLanguages"]
 
 LanguageSet = frozenset[str]
+
+_T = TypeVar("_T")
 
 _ADD = """
 insert into brain_languages select * from unnest($1::uuid[], $2::text[]) u(namespace_id, language) order by 1, 2
@@ -66,39 +68,39 @@ class NamespaceLanguages:
         """The languages of the scope, as of the last search there, or read now."""
         key = scope.namespace_id or NIL_UUID
         if key not in self._known:
-            self._remember(key, (await self._rows(key, None))[1])
+            async with self._connections.session() as connection:
+                self._remember(key, frozenset(await connection.fetchval(_LANGUAGES, key)))
         return self._known[key] or _ENGLISH
 
-    async def search(
-        self, scope: Scope, build: Callable[[LanguageSet], tuple[str, list[Any]] | None]
-    ) -> list[asyncpg.Record]:
-        """The rows of the statement that ``build`` makes for the languages of the scope; none where it makes none."""
+    async def search(self, scope: Scope, attempt: Callable[[LanguageSet], Awaitable[tuple[_T, Iterable[str]]]]) -> _T:
+        """What ``attempt`` finds with the languages of the scope; it also says which they are."""
         key = scope.namespace_id or NIL_UUID
         languages = self._known.get(key) or _ENGLISH
-        rows: list[asyncpg.Record] = []
         for _ in range(_MOST_CHANGES):
-            rows, present = await self._rows(key, build(languages))
+            found, said = await attempt(languages)
+            present = frozenset(said)
             self._remember(key, present)
             if (present or _ENGLISH) == languages:
                 break
             languages = present or _ENGLISH
-        return rows
+        return found
 
-    async def _rows(
-        self, key: UUID, statement: tuple[str, list[Any]] | None
-    ) -> tuple[list[asyncpg.Record], LanguageSet]:
+    async def rows(
+        self, connection: Connection, scope: Scope, statement: tuple[str, list[Any]] | None
+    ) -> tuple[list[asyncpg.Record], Iterable[str]]:
+        """The rows of ``statement``, none without one, and the languages of the scope; for ``search``."""
+        key = scope.namespace_id or NIL_UUID
         if statement is None:
-            async with self._connections.session() as connection:
-                return [], frozenset(await connection.fetchval(_LANGUAGES, key))
+            return [], await connection.fetchval(_LANGUAGES, key)
         sql, arguments = statement
         present = _PRESENT.format(place=len(arguments) + 1)
-        async with self._connections.session() as connection:
-            rows = await connection.fetch(
-                f"select f.*, s.languages from (select {present} as languages) s left join ({sql}) f on true",
-                *arguments,
-                key,
-            )
-        return [row for row in rows if row["id"] is not None], frozenset(rows[0]["languages"])
+        rows = await connection.fetch(
+            f"select f.*, s.languages from (select {present} as languages) s"
+            f" left join (select true as found, x.* from ({sql}) x) f on true",
+            *arguments,
+            key,
+        )
+        return [row for row in rows if row["found"]], rows[0]["languages"]
 
     def _remember(self, key: UUID, languages: LanguageSet) -> None:
         self._known[key] = languages

@@ -25,7 +25,7 @@ from brain_async.adapters.postgres.migrate import BackendName, choose_backend
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.errors import BrainError, SearchIndexNotReadyError
 
-__all__ = ["LexicalIndex"]
+__all__ = ["PACK_PARTS", "LexicalIndex"]
 
 _POLL_SECONDS = 0.1
 
@@ -76,17 +76,27 @@ create trigger brain_lexical_deleted after delete on brain_objects
     referencing old table as old_rows for each statement execute function brain_post_deleted();
 """
 
-_FILL_POSTINGS = """
-truncate brain_postings;
-drop index if exists brain_postings_key;
-insert into brain_postings
-select brain_posting_key(o.namespace_id, t.term), o.doc, t.tf, o.lex_len
-from brain_objects o
-cross join lateral (select term, count(*) as tf from unnest(string_to_array(o.lex, ' ')) u(term) group by term) t
-where o.live and o.lex_len > 0;
-create index brain_postings_key on brain_postings (key, doc) include (tf, length);
-select brain_count_frequencies();
+_BUILD_POSTINGS = """
+truncate brain_postings, brain_posting_blocks;
+select brain_build_postings();
 """
+
+# The newest part, if those written since the last packing are many, by themselves and beside those packed.
+_PACKABLE = """
+select o.newest from brain_lex_state s cross join (select max(doc) as newest from brain_objects) o
+where s.backend = 'portable' and not brain_lexical_stale()
+    and o.newest - s.packed_to >= greatest($1::bigint, s.packed_to / $2)
+"""
+
+PACK_PARTS = 4_096
+_PACK_SHARE = 16
+"""Packed is what at least this many parts, and a sixteenth of all, have: reading a posting that is not costs ten times more."""
+
+_PACK_STEPS = 16
+_PACK_WAIT = "1s"
+"""Postings are packed in sixteen transactions, each of which waits this long at most for transactions that write."""
+
+_SORT_MEMORY = "256MB"
 
 # What runs outside a transaction names things with their schema, as a search_path may be local to transactions.
 _TABLE = """
@@ -169,7 +179,7 @@ class LexicalIndex:
         """Within a transaction: drop the index and its upkeep for a bulk load, and say that one is running."""
         await connection.execute(f"drop index if exists {TEXTSEARCH_INDEX}")
         await connection.execute(_DROP_TRIGGERS)
-        await connection.execute("truncate brain_postings, brain_frequencies")
+        await connection.execute("truncate brain_postings, brain_posting_blocks")
         await connection.execute("update brain_lex_state set built_at = null")
         await self.keep_suspended(connection)
 
@@ -201,6 +211,26 @@ class LexicalIndex:
         if await self.backend() == "portable":
             async with self._connections.bare() as connection:
                 await self._vacuum_postings(connection)
+
+    async def pack(self) -> bool:
+        """Pack the postings of what was written lately, if that is much; whether it did. Only the portable backend has any.
+
+        Writers wait, a fraction of a second at a time. It gives up where a transaction that writes stays open.
+        """
+        async with self._connections.bare() as connection:
+            async with self._connections.begin(connection):
+                newest = await connection.fetchval(_PACKABLE, PACK_PARTS, _PACK_SHARE)
+            if newest is None:
+                return False
+            step = 2**64 // _PACK_STEPS
+            for first in range(-(2**63), 2**63, step):
+                end = first + step if first + step < 2**63 else None
+                async with self._connections.begin(connection, lock_timeout=_PACK_WAIT):
+                    await connection.execute("select brain_pack_postings($1, $2)", first, end, timeout=UNBOUNDED)
+            async with self._connections.begin(connection):
+                await connection.execute("update brain_lex_state set packed_to = greatest(packed_to, $1)", newest)
+            await self._vacuum_postings(connection)
+        return True
 
     async def _build_if_stale(self) -> None:
         while True:
@@ -256,9 +286,9 @@ class LexicalIndex:
             table = await connection.fetchval(_TABLE, "brain_objects")
             indexes = await connection.fetch(_INDEXES, TEXTSEARCH_INDEX)
         if backend == "portable":
-            async with self._connections.begin(connection, **memory):
+            async with self._connections.begin(connection, work_mem=_SORT_MEMORY):
                 await connection.execute("lock table brain_objects in share mode", timeout=UNBOUNDED)
-                await connection.execute(_FILL_POSTINGS, timeout=UNBOUNDED)
+                await connection.execute(_BUILD_POSTINGS, timeout=UNBOUNDED)
                 await connection.execute(_BUILT)
             for index in indexes:
                 await connection.execute(f"drop index concurrently if exists {index['name']}", timeout=UNBOUNDED)
@@ -279,10 +309,12 @@ class LexicalIndex:
         async with self._connections.begin(connection):
             await connection.execute(_BUILT)
             await connection.execute("insert into brain_lex_marker values (true) on conflict do nothing")
-            await connection.execute("truncate brain_postings, brain_frequencies")
+            await connection.execute("truncate brain_postings, brain_posting_blocks")
 
     async def _vacuum_postings(self, connection: Connection) -> None:
-        """Without the visibility map every posting that is read would cost a look at the table."""
+        """Without the visibility map every posting outside the blocks would cost a look at the table."""
         async with self._connections.begin(connection):
-            postings = await connection.fetchval(_TABLE, "brain_postings")
-        await connection.execute(f"vacuum (analyze) {postings}", timeout=UNBOUNDED)
+            postings, blocks = [
+                await connection.fetchval(_TABLE, name) for name in ("brain_postings", "brain_posting_blocks")
+            ]
+        await connection.execute(f"vacuum (analyze) {postings}, {blocks}", timeout=UNBOUNDED)

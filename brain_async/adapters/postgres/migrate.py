@@ -14,9 +14,9 @@ import anyio.to_thread
 import asyncpg
 
 from brain_async.adapters.postgres.filters import SELECTIVE_PARTS, filter_snippets
-from brain_async.adapters.postgres.lexical_portable import FREQUENT, HASHED, MERGED_TERMS, PRUNABLE
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
+from brain_async.adapters.postgres.postings import BLOCK_POSTINGS
 from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
 from brain_async.adapters.postgres.vocabulary import create_words_index
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
@@ -40,10 +40,7 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "indexed": "true" if dimension <= MAX_INDEXED_DIMENSION else "false",
         "exact_parts": str(EXACT_PARTS),
         "approximate_max_k": str(APPROXIMATE_MAX_K),
-        "frequent": str(FREQUENT),
-        "hashed": str(HASHED),
-        "merged_terms": str(MERGED_TERMS),
-        "prunable": str(PRUNABLE),
+        "block_postings": str(BLOCK_POSTINGS),
         "tie_limit": str(TIE_LIMIT),
         "direct_parts": str(DIRECT_PARTS),
         "selective_parts": str(SELECTIVE_PARTS),

@@ -14,10 +14,10 @@ from brain_async.adapters.postgres import kinds as kind_rows
 from brain_async.adapters.postgres import reads, writes
 from brain_async.adapters.postgres.bulk import BulkLoadResult, bulk_load
 from brain_async.adapters.postgres.describe import StoreDescription, describe
-from brain_async.adapters.postgres.fused import fused_hits, fused_statement
+from brain_async.adapters.postgres.fused import search_fused
 from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
-from brain_async.adapters.postgres.lexical_portable import portable_statement
+from brain_async.adapters.postgres.lexical_portable import search_portable
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice, migrate
 from brain_async.adapters.postgres.outbox import PostgresNodeOutbox
@@ -48,6 +48,7 @@ _T = TypeVar("_T")
 
 _MAX_K = 2**31 - 1_024
 _COMPACT_EVERY = 256
+_PACK_EVERY = 1_024
 _REBUILDS = 3
 """How often one search waits for an index that turns stale again before it is answered."""
 
@@ -92,7 +93,7 @@ class PostgresStore:
         self._dimension = dimension
         self._lexical_choice: LexicalChoice = lexical
         self._maintenance_work_mem = maintenance_work_mem
-        self._puts = 0
+        self._puts = self._put_objects = 0
         self.connections = Connections(
             pool,
             acquire_timeout=acquire_timeout,
@@ -133,6 +134,8 @@ class PostgresStore:
         with suppress(SearchIndexNotReadyError):
             await self._lexical.ensure_ready()
         await self._lexical.backend(refresh=True)
+        with suppress(BackendError):
+            await self._lexical.pack()
 
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError). Idempotent; the pool stays open."""
@@ -223,11 +226,20 @@ class PostgresStore:
         results = await writes.put_prepared(
             self.connections, self._languages, self._vocabulary, scope, batch, self._dimension
         )
-        self._puts += 1
-        if self._puts % _COMPACT_EVERY == 0:
-            async with self.connections.session() as connection:
-                await connection.execute("select brain_compact_counts()")
+        await self._keep_small(len(objects))
         return results
+
+    async def _keep_small(self, put: int) -> None:
+        """Fold what writers only ever append, now and then. What was written is written, whether that succeeds or not."""
+        self._puts += 1
+        self._put_objects += put
+        with suppress(BackendError):
+            if self._puts % _COMPACT_EVERY == 0:
+                async with self.connections.session() as connection:
+                    await connection.execute("select brain_compact_counts()")
+            if self._put_objects >= _PACK_EVERY:
+                self._put_objects = 0
+                await self._lexical.pack()
 
     async def soft_delete(self, scope: Scope, object_id: UUID, *, at: datetime) -> None:
         """As in the port."""
@@ -262,10 +274,17 @@ class PostgresStore:
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
         backend = await self._lexical.backend()
-        build = portable_statement if backend == "portable" else textsearch_statement
-        rows = await self._languages.search(
-            scope, lambda languages: build(scope, query, filters, k=min(k, _MAX_K), languages=languages)
-        )
+        k = min(k, _MAX_K)
+        async with self.connections.session() as connection:
+            if backend == "portable":
+                rows = await search_portable(connection, self._languages, scope, query, filters, k=k)
+            else:
+                rows = await self._languages.search(
+                    scope,
+                    lambda languages: self._languages.rows(
+                        connection, scope, textsearch_statement(scope, query, filters, k=k, languages=languages)
+                    ),
+                )
         return [candidate_from_row(row) for row in rows]
 
     async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:
@@ -301,9 +320,10 @@ class PostgresStore:
         self, scope: Scope, query: str, vector: Vector | None, filters: Filters, channels: Sequence[ChannelName], k: int
     ) -> Mapping[ChannelName, Sequence[Candidate]]:
         backend = await self._lexical.backend()
-        rows = await self._languages.search(
-            scope,
-            lambda languages: fused_statement(
+        async with self.connections.session() as connection:
+            return await search_fused(
+                connection,
+                self._languages,
                 scope,
                 query,
                 vector,
@@ -312,10 +332,7 @@ class PostgresStore:
                 k=min(k, _MAX_K),
                 dimension=self._dimension,
                 backend=backend,
-                languages=languages,
-            ),
-        )
-        return fused_hits(channels, rows)
+            )
 
     async def _candidates(self, statement: tuple[str, list[Any]] | None) -> Sequence[Candidate]:
         if statement is None:

@@ -15,7 +15,7 @@ create function brain_count_frequencies() returns void language plpgsql as $$
 begin
     truncate brain_frequencies;
     insert into brain_frequencies
-    select p.key, count(*) from brain_postings p group by p.key having count(*) >= {{frequent}};
+    select p.key, count(*) from brain_postings p group by p.key having count(*) >= 1000;
     update brain_lex_state set counted_to = coalesce((select max(o.doc) from brain_objects o), 0);
 end $$;
 

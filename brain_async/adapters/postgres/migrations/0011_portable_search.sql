@@ -82,7 +82,7 @@ begin
         end if;
     end if;
 
-    if not ({{restricted}}) and (select sum(d) from unnest(dfs) d) < {{hashed}} then
+    if not ({{restricted}}) and (select sum(d) from unnest(dfs) d) < 1500 then
         return query
             with scored as (
                 select p.doc, sum(round(
@@ -102,7 +102,7 @@ begin
     -- statements for it have to be planned anew.
     perform set_config('enable_hashagg', 'off', true);
     prefix := n;
-    if not ({{restricted}}) and n <= {{merged_terms}} then
+    if not ({{restricted}}) and n <= 24 then
         rests := array_fill(0::float8, array[n]);
         for i in reverse n - 1 .. 1 loop
             rests[i] := rests[i + 1] + weights[i + 1];
@@ -117,7 +117,7 @@ begin
     end if;
     -- Looking a posting up costs about ten times as much as merging it, and a fifth of the parts are looked up.
     while prefix < n and (select sum(d) from unnest(dfs[prefix + 1:]) d)
-        >= greatest({{prunable}}, 2 * (select sum(d) from unnest(dfs[:prefix]) d)) loop
+        >= greatest(3000, 2 * (select sum(d) from unnest(dfs[:prefix]) d)) loop
         select string_agg(format(
             '(select p.doc, ' || score || ' as score from brain_postings p where p.key = $1[%s] order by p.doc)',
             format('$2[%s]', i), i), ' union all ')
@@ -152,7 +152,7 @@ begin
         prefix := prefix + 1;
     end loop;
 
-    if n <= {{merged_terms}} then
+    if n <= 24 then
         select string_agg(format(
             '(select p.doc, ' || score || ' as score from brain_postings p where p.key = $1[%s]%s order by p.doc)',
             format('$2[%s]', i), i, case

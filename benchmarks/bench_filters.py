@@ -13,19 +13,18 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 import msgspec
-from bench_search import DIMENSION, PAGE, K, KnownVectors, batches, make_queries
+from bench_search import DIMENSION, PAGE, K, KnownVectors, batches, lexical_rows, make_queries
 
 from brain_async import Engine, Object, Scope, SearchContext, SearchRequest
 from brain_async.adapters.postgres import PostgresStore, open_postgres
-from brain_async.adapters.postgres.lexical_portable import portable_statement
-from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
 from brain_async.adapters.postgres.trigrams import trigram_statement
 from brain_async.adapters.postgres.vectors import vector_statement
 from brain_async.local import local_postgres
@@ -70,22 +69,24 @@ def cpu_ms(pid: int) -> float:
 async def server_cpu(
     connection: asyncpg.Connection[Any], lexical: str, vectors: KnownVectors, queries: list[str]
 ) -> dict[str, dict[str, float]]:
-    """The median CPU in milliseconds of each channel's statement, without a filter and under each."""
-    by_text = portable_statement if lexical == "portable" else textsearch_statement
+    """The median CPU in milliseconds of each channel's statements, without a filter and under each."""
     pid = await connection.fetchval("select pg_backend_pid()")
     figures = {}
     for name, filters in {"plain": {}, **FILTERS}.items():
         spent: dict[str, list[float]] = {"lexical": [], "vector": [], "trigram": []}
         for query in queries:
-            text = by_text(SCOPE, query, as_filters(filters), k=K)
-            assert text is not None
             dense = vectors.vectors[query]
             vector = vector_statement(SCOPE, dense, as_filters(filters), k=K, dimension=DIMENSION)
             by_trigram = trigram_statement(SCOPE, query, as_filters(filters), k=K)
             assert by_trigram is not None
-            for channel, (sql, arguments) in (("lexical", text), ("vector", vector), ("trigram", by_trigram)):
+            calls: dict[str, Callable[[], Awaitable[Any]]] = {
+                "lexical": partial(lexical_rows, connection, lexical, SCOPE, query, as_filters(filters)),
+                "vector": partial(connection.fetch, vector[0], *vector[1]),
+                "trigram": partial(connection.fetch, by_trigram[0], *by_trigram[1]),
+            }
+            for channel, call in calls.items():
                 before = cpu_ms(pid)
-                await connection.fetch(sql, *arguments)
+                await call()
                 spent[channel].append(cpu_ms(pid) - before)
         figures[name] = {channel: round(statistics.median(times), 2) for channel, times in spent.items()}
     return figures

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from brain_async import Engine, Object, Scope, SearchContext, SearchRequest
 from brain_async.adapters.postgres import PostgresStore
-from brain_async.adapters.postgres.lexical_portable import portable_statement
+from brain_async.adapters.postgres.lexical_portable import best_parts, portable_terms, postings_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
 from brain_async.adapters.postgres.pool import create_pool
 from brain_async.adapters.postgres.reads import hydrate_statement
@@ -94,15 +94,31 @@ def corpus(parts: int) -> Iterator[Object]:
         )
 
 
+async def lexical_rows(
+    connection: Any, backend: str, scope: Scope, query: str, filters: Filters
+) -> list[asyncpg.Record]:
+    """What the lexical channel's statements give on a connection of the driver."""
+    if backend == "portable":
+        terms = portable_terms(query)
+        sql, arguments = postings_statement(scope, terms, filters)
+        rows = await connection.fetch(sql, *arguments)
+        return await best_parts(connection, terms, rows, scope, filters, k=K)
+    statement = textsearch_statement(scope, query, filters, k=K)
+    assert statement is not None
+    rows = await connection.fetch(statement[0], *statement[1])
+    return list(rows)
+
+
 def floor_search(pool: asyncpg.Pool[Any], backend: str, vectors: dict[str, NDArray[np.float32]]) -> Search:
     """The same statements, raw: channels concurrently, then one page of parents and their evidence."""
-    lexical = portable_statement if backend == "portable" else textsearch_statement
+
+    async def by_words(scope: Scope, query: str) -> list[asyncpg.Record]:
+        async with pool.acquire() as connection:
+            return await lexical_rows(connection, backend, scope, query, Filters())
 
     async def search(scope: Scope, query: str) -> int:
-        text = lexical(scope, query, Filters(), k=K)
-        assert text is not None
         dense = vector_statement(scope, vectors[query], Filters(), k=K, dimension=DIMENSION)
-        by_text, by_vector = await asyncio.gather(pool.fetch(text[0], *text[1]), pool.fetch(dense[0], *dense[1]))
+        by_text, by_vector = await asyncio.gather(by_words(scope, query), pool.fetch(dense[0], *dense[1]))
         evidence: dict[UUID, list[UUID]] = {}
         for pair in zip(by_text, by_vector, strict=False):
             for row in pair:

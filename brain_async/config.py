@@ -112,7 +112,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             and ``Engine.reconcile`` tells the graph. Without an outbox every write is strict.
         default_language: of objects that name none, where no detector says it; a name or a code of ``languages.LANGUAGES``.
         store_channels: how `search` asks the store. ``concurrent``: each channel by itself, with a deadline of its own.
-            ``fused``: all in one statement on one connection, with the same hits, for a store that can (``FusedSearcher``).
+            ``fused``: all on one connection in as few statements as can be, with the same hits, for a store that can
+            (``FusedSearcher``).
             More searches a second on a busy machine, at a price: the query's embedding must be there first, bounded by
             ``embed_timeout``, and what fails or delays one of the store's channels does so to all of them.
         require_namespace: refuse any call whose scope has no namespace.

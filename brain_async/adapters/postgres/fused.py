@@ -1,4 +1,7 @@
-"""All channels of a search in one statement: the functions that the channels call one by one, side by side."""
+"""All channels of a search in one statement: the functions that the channels call one by one, side by side.
+
+With the portable backend that statement reads postings, and a second one looks up the best parts of them.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ async def search_fused(
     dimension: int,
     backend: BackendName,
 ) -> dict[ChannelName, list[Candidate]]:
-    """The hits of each channel, best first. With the portable backend a second statement looks up the lexical ones."""
+    """The hits of each channel, best first."""
     shared = [k, *filter_arguments(scope, filters)]
 
     async def search(

@@ -311,7 +311,10 @@ class PostgresStore:
         *,
         k: int,
     ) -> Mapping[ChannelName, Sequence[Candidate]]:
-        """As in the port: one statement on one connection. The lexical index is kept fresh as by ``search_lexical``."""
+        """As in the port, on one connection: one statement, two with the portable backend.
+
+        The lexical index is kept fresh as by ``search_lexical``.
+        """
         if k <= 0:
             return {channel: [] for channel in channels}
         return await self._when_ready(lambda: self._search_fused(scope, query, vector, filters, channels, k))

@@ -10,7 +10,7 @@ import anyio
 import asyncpg
 import pytest
 
-from brain_async.adapters.postgres import PostgresStore
+from brain_async.adapters.postgres import PostgresStore, migrate
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError
 from brain_async.model.filters import Filters
 from brain_async.testing.subjects import direction, family, fresh_scope, put_all
@@ -101,6 +101,32 @@ async def test_database_of_a_newer_library_is_refused(
     with pytest.raises(BackendError, match="9999"):
         async with open_store():
             pass
+
+
+async def test_postings_of_an_older_library_are_packed(
+    open_store: Opener, postgres_dsn: str, fresh_schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 12 held a row for each posting, and had built its index."""
+    known = migrate._migrations(4)
+    scope = fresh_scope()
+    parent, parts = family(scope, [{"content": "renewal risk"}, {"content": "renewal"}])
+    async with open_store(migrate=False) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(migrate, "_migrations", lambda _: [each for each in known if each[0] <= 12])
+            await migrate.migrate(store.connections, 4, "portable")
+        await put_all(store, scope, parent, *parts)
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": f"{fresh_schema}, public"})
+    await connection.execute(
+        "insert into brain_postings select brain_posting_key(namespace_id, 'renewal'), doc, 1, lex_len"
+        " from brain_objects where lex_len > 0"
+    )
+    await connection.execute("update brain_lex_state set built_at = now()")
+    async with open_store() as store:
+        found = await store.search_lexical(scope, "renewal", Filters(), k=3)
+        assert [each.id for each in found] == [parts[1].id, parts[0].id]
+        assert await connection.fetchval("select sum(octet_length(postings)) / 8 from brain_posting_blocks") == 3
+        assert await connection.fetchval("select count(*) from brain_postings") == 0
+    await connection.close()
 
 
 async def test_unmigrated_database(open_store: Opener) -> None:

@@ -279,7 +279,7 @@ def micros(seconds: Mapping[str, Seconds]) -> dict[str, dict[str, float]]:
 async def run(edges: int) -> Report:
     """The whole benchmark, up to ``edges``."""
     report = Report(
-        benchmark="cortex",
+        benchmark="bench_cortex",
         parameters={"edges": edges, "batch": BATCH, "callers": CALLERS, "degree": DEGREE, "synchronous": "FULL"},
     )
     sizes = sizes_up_to(edges)

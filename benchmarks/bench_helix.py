@@ -268,7 +268,7 @@ async def overhead(
 async def run(count: int) -> Report:
     """The whole benchmark over ``count`` nodes."""
     rng = np.random.default_rng(5)
-    report = Report(benchmark="helix", parameters={"nodes": count, "dimension": DIMENSION, "k": K})
+    report = Report(benchmark="bench_helix", parameters={"nodes": count, "dimension": DIMENSION, "k": K})
     nodes = make_nodes(count + SINGLE_WRITES, rng)
     vector = np.asarray(nodes[0].embedding, np.float32)
     text = " ".join(vocabulary()[place] for place in (80, 200, 700))

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brain_async.adapters.postgres import PostgresStore, migrate, open_postgres
+from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS
 from brain_async.model.filters import Filters, PropertyFilter
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
@@ -125,3 +126,36 @@ async def test_unstorable_filter_values_match_nothing(store: PostgresStore) -> N
         len(await store.search_vector(scope, direction(4, 0), Filters(properties=(PropertyFilter("s", ("x",)),)), k=5))
         == 1
     )
+
+
+async def test_textsearch_under_filters_is_its_ranking_without_them(postgres_dsn: str, fresh_schema: str) -> None:
+    """Of a namespace that the index is walked for, with filters that few parts pass and that many pass."""
+    scope = fresh_scope()
+    parent = new_parent(scope, kind="document")
+    words = [f"word{letter}{other}" for letter in "abcdef" for other in "abcdef"]
+    parts = [
+        new_part(
+            scope,
+            parent,
+            content=" ".join(words[number * step % 36] for step in range(1, 3 + number % 7)),
+            properties={"few": number % 97 == 0, "some": number % 7 == 0, "most": number % 7 != 0},
+            position=number,
+        )
+        for number in range(DIRECT_PARTS + 100)
+    ]
+    async with open_postgres(
+        postgres_dsn, dimension=4, lexical="pg_textsearch", search_path=f"{fresh_schema}, public"
+    ) as store:
+        results = await store.put_objects(scope, [parent, *parts])
+        assert all(isinstance(result, Object) for result in results)
+        for query in (words[1], " ".join(words[:3]), " ".join(words), " ".join([*words, *words[:5]])):
+            everything = await store.search_lexical(scope, query, Filters(), k=len(parts))
+            assert everything
+            for name in ("few", "some", "most"):
+                passing = {part.id for part in parts if part.properties[name]}
+                wanted = [(hit.id, hit.score) for hit in everything if hit.id in passing]
+                filters = Filters(properties=(PropertyFilter(name, (True,)),))
+                # With words repeated, the best by the distinct words are scored anew: all of them, where k takes in all.
+                for k in (len(parts),) if query.endswith(words[4]) else (5, len(parts)):
+                    hits = await store.search_lexical(scope, query, filters, k=k)
+                    assert [(hit.id, hit.score) for hit in hits] == wanted[:k], (query, name, k)

@@ -38,7 +38,7 @@ from brain_async.ops import (
     write,
 )
 from brain_async.ops.arguments import checked, checked_seconds
-from brain_async.ops.deps import Capabilities, Deps
+from brain_async.ops.deps import Capabilities, Deps, fusion_weights
 from brain_async.ports.graph import GraphReader
 from brain_async.ports.host import LanguageDetector, Observer, Progress, QueryEmbedder, Reranker
 from brain_async.ports.ledger import EdgeLedger
@@ -92,6 +92,7 @@ class Engine:
             catalog=KindCatalog(kinds),
             recipes={},
             config=config,
+            weights=fusion_weights(config, embedder),
         )
         for recipe in recipes:
             self.register_expand_recipe(recipe)

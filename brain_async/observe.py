@@ -44,15 +44,17 @@ class Span:
     async def __aenter__(self) -> Span:
         await anyio.lowlevel.checkpoint_if_cancelled()
         self._started = time.perf_counter()
-        event = OperationStart(span=self._id, operation=self._operation)
-        await self._tell(lambda observer: observer.operation_started(event))
         if self._observer is not None:
+            event = OperationStart(span=self._id, operation=self._operation)
+            await self._tell(lambda observer: observer.operation_started(event))
             self._tally = start_tally()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
+        if self._observer is None:
+            return
         waited = 0.0
         if self._tally is not None:
             tally, token = self._tally

@@ -54,7 +54,7 @@ from brain_async.stages.deadline import within
 from brain_async.stages.respell import Respelt, respell
 from brain_async.stages.spread import spread
 
-__all__ = ["Capabilities", "Deps", "corpus_filters", "raise_fatal", "text_channels"]
+__all__ = ["Capabilities", "Deps", "corpus_filters", "fusion_weights", "raise_fatal", "text_channels"]
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +114,7 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     catalog: KindCatalog
     recipes: dict[str, ExpandRecipe]
     config: EngineConfig
+    weights: FusionWeights
 
     def span(self, operation: str) -> Span:
         """The span of one call of ``operation``."""
@@ -122,16 +123,6 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def now(self) -> datetime:
         """The config's clock."""
         return self.config.now()
-
-    @property
-    def weights(self) -> FusionWeights:
-        """The config's, else those that the embedder suggests, else the defaults."""
-        if self.config.weights is not None:
-            return self.config.weights
-        embedder: object = self.embedder
-        if isinstance(embedder, SuggestsDenseShare):
-            return FusionWeights.with_dense_share(embedder.dense_share)
-        return FusionWeights()
 
     def check_scope(self, scope: Scope) -> None:
         """Raises NamespaceRequiredError under ``require_namespace`` when ``scope`` has none, InvalidInputError for no Scope."""
@@ -205,6 +196,16 @@ class Deps(msgspec.Struct, frozen=True, kw_only=True):
     def edges_may_wait(self) -> bool:
         """Whether an edge that cannot be written now is left to the outbox, without an error."""
         return self.config.graph_writes == "eventual" and self.can.edge_outbox is not None
+
+
+def fusion_weights(config: EngineConfig, embedder: QueryEmbedder | None) -> FusionWeights:
+    """The config's, else those that the embedder suggests, else the defaults. Raises InvalidInputError for a wrong share."""
+    if config.weights is not None:
+        return config.weights
+    suggesting: object = embedder
+    if isinstance(suggesting, SuggestsDenseShare):
+        return FusionWeights.with_dense_share(suggesting.dense_share)
+    return FusionWeights()
 
 
 def corpus_filters(deps: Deps, request: SearchRequest) -> Filters:

@@ -180,21 +180,31 @@ async def run_channels(
     """
     began = time.perf_counter()
     results: dict[str, ChannelResult] = {}
+    running = len(channels)
+    embedding = anyio.CancelScope()
+
+    async def embed(vector: QueryVector) -> None:
+        with embedding:
+            await vector.compute()
 
     async def collect(channel: Channel | FusedChannels) -> None:
-        if isinstance(channel, FusedChannels):
-            for result in await _run_fused(channel, query_vector, timeout, began):
-                results[result.outcome.channel] = result
-        else:
-            results[channel.name] = await _run(channel, timeout, began)
+        nonlocal running
+        try:
+            if isinstance(channel, FusedChannels):
+                for result in await _run_fused(channel, query_vector, timeout, began):
+                    results[result.outcome.channel] = result
+            else:
+                results[channel.name] = await _run(channel, timeout, began)
+        finally:
+            running -= 1
+            if not running:
+                embedding.cancel()
 
-    async with anyio.create_task_group() as embedding:
+    async with anyio.create_task_group() as group:
         if query_vector is not None:
-            embedding.start_soon(query_vector.compute)
-        async with anyio.create_task_group() as group:
-            for channel in channels:
-                group.start_soon(collect, channel)
-        embedding.cancel_scope.cancel()
+            group.start_soon(embed, query_vector)
+        for channel in channels:
+            group.start_soon(collect, channel)
     return [
         _settled(name, needs_vector, results, query_vector)
         for channel in channels

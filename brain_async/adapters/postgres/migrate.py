@@ -17,7 +17,14 @@ from brain_async.adapters.postgres.filters import SELECTIVE_PARTS, filter_snippe
 from brain_async.adapters.postgres.lexical_textsearch import DIRECT_PARTS, TIE_LIMIT
 from brain_async.adapters.postgres.pool import UNBOUNDED, Connection, Connections
 from brain_async.adapters.postgres.postings import BLOCK_POSTINGS
-from brain_async.adapters.postgres.vectors import APPROXIMATE_MAX_K, EXACT_PARTS, MAX_DIMENSION, MAX_INDEXED_DIMENSION
+from brain_async.adapters.postgres.reads import EVIDENCE_CHARS
+from brain_async.adapters.postgres.vectors import (
+    APPROXIMATE_MAX_K,
+    EXACT_PARTS,
+    LEAST_EXACT_PARTS,
+    MAX_DIMENSION,
+    MAX_INDEXED_DIMENSION,
+)
 from brain_async.adapters.postgres.vocabulary import create_words_index
 from brain_async.errors import BackendError, DimensionMismatchError, InvalidInputError, MissingExtensionError
 
@@ -39,8 +46,10 @@ def _migrations(dimension: int) -> list[tuple[int, str]]:
         "dimension": str(int(dimension)),
         "indexed": "true" if dimension <= MAX_INDEXED_DIMENSION else "false",
         "exact_parts": str(EXACT_PARTS),
+        "least_exact_parts": str(min(EXACT_PARTS, LEAST_EXACT_PARTS)),
         "approximate_max_k": str(APPROXIMATE_MAX_K),
         "block_postings": str(BLOCK_POSTINGS),
+        "evidence_chars": str(EVIDENCE_CHARS),
         "tie_limit": str(TIE_LIMIT),
         "direct_parts": str(DIRECT_PARTS),
         "selective_parts": str(SELECTIVE_PARTS),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import asyncpg
 
 from brain_async.adapters.postgres.errors import DRIVER_ERRORS, translated
+from brain_async.adapters.postgres.kept import RELEASE_SECONDS, KeptConnections
 from brain_async.errors import ClosedError, EventLoopMismatchError, PoolExhaustedError
 from brain_async.ports.waiting import add_wait
 
@@ -91,7 +92,8 @@ class Connections:
     """Hands out connections of a pool it does not own.
 
     ``local_settings`` are made inside every transaction, and behind a transaction-mode pooler every call is one, as nothing
-    may outlive a transaction there. Elsewhere a read is a bare statement.
+    may outlive a transaction there. Elsewhere a read is a bare statement. Those of an ``exclusive`` pool, which nobody else
+    uses, are kept between calls.
     """
 
     def __init__(
@@ -102,8 +104,10 @@ class Connections:
         statement_timeout: float,
         transaction_pooler: bool,
         local_settings: dict[str, str],
+        exclusive: bool,
     ) -> None:
         self._pool = pool
+        self._kept = KeptConnections(pool) if exclusive else None
         self._acquire_timeout = acquire_timeout
         self._statement_timeout = statement_timeout
         self._local_settings = local_settings
@@ -115,15 +119,17 @@ class Connections:
         except RuntimeError:  # made outside a loop: the first call decides
             self._loop = None
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Refuse every later call; idempotent."""
         self._closed = True
+        if self._kept is not None:
+            await self._kept.aclose()
 
     def pool_state(self) -> dict[str, int]:
         """Connections that are open, that are idle, and that there may be at most."""
         return {
             "pool_open": self._pool.get_size(),
-            "pool_idle": self._pool.get_idle_size(),
+            "pool_idle": self._pool.get_idle_size() + (self._kept.free if self._kept is not None else 0),
             "pool_max": self._pool.get_max_size(),
         }
 
@@ -141,30 +147,34 @@ class Connections:
     async def bare(self) -> AsyncIterator[Connection]:
         """A connection outside any transaction, for what cannot run inside one."""
         self.check_usable()
+        clean = False
         with translated():
-            began = time.perf_counter()
-            try:
-                connection = await self._pool.acquire(timeout=self._acquire_timeout)
-            except TimeoutError as error:
-                raise PoolExhaustedError(
-                    f"no connection became free within {self._acquire_timeout:g} s (pool of {self._pool.get_max_size()})"
-                ) from error
-            finally:
-                add_wait(time.perf_counter() - began)
+            connection = await self._take()
             try:
                 yield Connection(connection, self._statement_timeout)
+                clean = True
             finally:
-                await self._pool.release(connection)
+                if self._kept is None:
+                    await self._pool.release(connection, timeout=RELEASE_SECONDS)
+                else:
+                    await self._kept.give(connection, clean=clean and not self._closed)
 
-    @asynccontextmanager
-    async def session(self) -> AsyncIterator[Connection]:
+    async def _take(self) -> PoolConnectionProxy[asyncpg.Record]:
+        began = time.perf_counter()
+        try:
+            if self._kept is None:
+                return await self._pool.acquire(timeout=self._acquire_timeout)
+            return await self._kept.take(self._acquire_timeout)
+        except TimeoutError as error:
+            raise PoolExhaustedError(
+                f"no connection became free within {self._acquire_timeout:g} s (pool of {self._pool.get_max_size()})"
+            ) from error
+        finally:
+            add_wait(time.perf_counter() - began)
+
+    def session(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for one statement."""
-        if self.transaction_pooler:
-            async with self.transaction() as connection:
-                yield connection
-        else:
-            async with self.bare() as connection:
-                yield connection
+        return self.transaction() if self.transaction_pooler else self.bare()
 
     @asynccontextmanager
     async def begin(self, connection: Connection, **settings: str) -> AsyncIterator[None]:

@@ -14,9 +14,21 @@ from brain_async.model.object import Object
 from brain_async.model.scope import Scope
 from brain_async.ports.store import PASSAGE_CHARS, Hydration
 
-__all__ = ["HYDRATE_SQL", "get", "get_many", "hydrate", "hydrate_statement", "list_children", "read_passages", "scan"]
+__all__ = [
+    "EVIDENCE_CHARS",
+    "HYDRATE_SQL",
+    "get",
+    "get_many",
+    "hydrate",
+    "hydrate_statement",
+    "list_children",
+    "read_passages",
+    "scan",
+]
 
-_PART_CHARS = 512
+EVIDENCE_CHARS = 512
+"""What is read of a part's content for its snippet."""
+
 _VISIBLE = "o.deleted_at is null and ($1::uuid is null or o.namespace_id = $1)"
 
 GET_SQL = f"select {OBJECT_COLUMNS}, o.content from brain_objects o where o.id = $2 and {_VISIBLE}"
@@ -27,16 +39,7 @@ from unnest($2::uuid[]) with ordinality wanted(id, number) join brain_objects o 
 where {_VISIBLE} order by number
 """
 
-# Parts come in the same columns, so that one statement is enough; what they do not need is blank.
-HYDRATE_SQL = f"""
-select true as whole, {OBJECT_COLUMNS}, '' as content
-from brain_objects o where o.id = any($2::uuid[]) and {_VISIBLE}
-union all
-select false, o.id, '', o.title, '', '', '{{}}', o.parent_id,
-    o.position, '', '', null, null, null,
-    left(ltrim(o.content, E' \\t\\n\\r\\f\\v'), {_PART_CHARS})
-from brain_objects o where o.id = any($3::uuid[]) and {_VISIBLE}
-"""
+HYDRATE_SQL = "select * from brain_hydrate($1, $2::uuid[], $3::uuid[])"
 
 LIST_CHILDREN_SQL = f"""
 select {OBJECT_COLUMNS}

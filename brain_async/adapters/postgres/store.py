@@ -73,6 +73,7 @@ class PostgresStore:
         transaction_pooler: bool = False,
         search_path: str | None = None,
         maintenance_work_mem: str | None = None,
+        exclusive: bool = False,
     ) -> None:
         """Do no I/O; call ``migrate`` before the first use of a database.
 
@@ -89,6 +90,7 @@ class PostgresStore:
             search_path: schemas to look for the tables in, behind such a pooler; elsewhere the pool's own setting counts.
             maintenance_work_mem: memory for building an index, as Postgres writes it; None for what the index needs, up to the
                 server's own setting (256 MB at least).
+            exclusive: nobody else takes connections of the pool. They are then kept between calls, which costs less.
         """
         self._dimension = dimension
         self._lexical_choice: LexicalChoice = lexical
@@ -100,6 +102,7 @@ class PostgresStore:
             statement_timeout=statement_timeout,
             transaction_pooler=transaction_pooler,
             local_settings={"search_path": search_path} if transaction_pooler and search_path else {},
+            exclusive=exclusive,
         )
         self._lexical = LexicalIndex(self.connections, dimension=dimension, maintenance_work_mem=maintenance_work_mem)
         self._languages = NamespaceLanguages(self.connections)
@@ -140,7 +143,7 @@ class PostgresStore:
     async def aclose(self) -> None:
         """Refuse further calls (ClosedError). Idempotent; the pool stays open."""
         await self._lexical.aclose()
-        self.connections.close()
+        await self.connections.aclose()
 
     async def describe(self) -> StoreDescription:
         """Versions, backend, counts and index states."""
@@ -386,6 +389,7 @@ async def open_postgres(
         statement_timeout=statement_timeout,
         transaction_pooler=transaction_pooler,
         search_path=search_path,
+        exclusive=True,
     )
     try:
         if migrate:

@@ -1,8 +1,8 @@
 """The vector channel: half-precision cosine similarity, exact in small scopes, HNSW in large ones.
 
-``brain_search_vector`` counts the live parts of the scope (capped, filters included) and scans exactly below
-``EXACT_PARTS``. Above it walks the HNSW index iteratively; should the walk end before the page is full, it scans exactly
-after all. So no tenant and no filter is ever starved, whatever else the index holds.
+``brain_search_vector`` counts the live parts of the scope (capped, filters included) and scans exactly what is small beside
+all that the index holds (``brain_exact_parts``). Else it walks the HNSW index iteratively; should the walk end before the page
+is full, it scans exactly after all. So no tenant and no filter is ever starved, whatever else the index holds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from brain_async.model.scope import Scope
 __all__ = [
     "APPROXIMATE_MAX_K",
     "EXACT_PARTS",
+    "LEAST_EXACT_PARTS",
     "MAX_DIMENSION",
     "MAX_INDEXED_DIMENSION",
     "VECTOR_SQL",
@@ -35,7 +36,10 @@ MAX_INDEXED_DIMENSION = 4_000
 """The longest halfvec that HNSW can index; longer ones are always scanned exactly."""
 
 EXACT_PARTS = 10_000
-"""Scopes of at most this many live parts are scanned exactly (25 ms for 9,000 of 256 dimensions)."""
+"""Scopes of at most this many live parts are scanned exactly, where all namespaces together have many times more (10 ms)."""
+
+LEAST_EXACT_PARTS = 2_000
+"""Scopes of at most this many are scanned exactly whatever else there is (2 ms)."""
 
 APPROXIMATE_MAX_K = 500
 """Larger requests are scanned exactly: HNSW keeps at most 1,000 candidates, and wants twice k."""

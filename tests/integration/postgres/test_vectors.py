@@ -146,3 +146,35 @@ async def test_stored_vectors_of_any_length(store: PostgresStore) -> None:
     hits = await store.search_vector(scope, axis[0] * 1e-20, Filters(), k=10)
     assert {hit.id for hit in hits} == {part.id for part in parts}
     assert all(hit.score == pytest.approx(1.0, abs=1e-3) for hit in hits)
+
+
+async def test_what_is_exact_depends_on_how_much_else_there_is(postgres_dsn: str, fresh_schema: str) -> None:
+    """600 parts alone are searched by the index; among 3,000 it would pass by four others on its way to each of them."""
+    mine, other = fresh_scope(), fresh_scope()
+    query = _clustered(1, 5)[0]
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": f"{fresh_schema}, public"})
+
+    async def scans(store: PostgresStore) -> int:
+        before = await connection.fetchval(_INDEX_SCANS)
+        assert len(await store.search_vector(mine, query, Filters(), k=10)) == 10
+        async with store.connections.session() as own:
+            await own.execute("select pg_stat_force_next_flush()")
+        return int(await connection.fetchval(_INDEX_SCANS)) - int(before)
+
+    def parts(scope: Scope, amount: int) -> list[Object]:
+        parent = new_parent(scope)
+        return [parent, *(new_part(scope, parent, embedding=point) for point in _clustered(amount, amount))]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("brain_async.adapters.postgres.migrate.LEAST_EXACT_PARTS", 10)
+        patch.setattr("brain_async.adapters.postgres.migrate.EXACT_PARTS", 10_000)
+        async with open_postgres(
+            postgres_dsn, dimension=_DIMENSION, lexical="portable", pool_size=1, search_path=f"{fresh_schema}, public"
+        ) as store:
+            await store.bulk_load([parts(mine, 600)])
+            assert await connection.fetchval("select brain_exact_parts()") == 548
+            assert await scans(store) == 1
+            await store.bulk_load([parts(other, 2_400)], rebuild_indexes=True)
+            assert await connection.fetchval("select brain_exact_parts()") == 1225
+            assert await scans(store) == 0
+    await connection.close()

@@ -2,6 +2,8 @@
 
 Each folder is a test collection in the BEIR layout, one part a document, in a MemoryStore with the local embedder, or a model
 of sentence-transformers. The lists of the lexical and of the vector channel are read once, and fused in each of the ways.
+``--turns`` adds, for each folder, turns of a conversation made from it (turns.py). ``held_out`` says of each collection which
+way the others would choose, and what that way gives there.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from turns import turns
 
 from brain_async import Engine, EngineConfig
 from brain_async.adapters.embed import CachedEmbedder, open_local_embedder, open_sentence_transformer
@@ -25,7 +28,7 @@ from brain_async.evaluation import Collection, Judge, ingest_collection, read_co
 from brain_async.model.candidate import Candidate
 from brain_async.model.filters import Filters
 from brain_async.ports.host import QueryEmbedder
-from brain_async.stages.agree import agreed_weights
+from brain_async.stages.agree import agreed_weights, agreement
 from brain_async.stages.fuse import fuse
 from report import Report
 
@@ -65,6 +68,12 @@ def scaled(lists: Lists, share: float, *, by: Scaling) -> list[str]:
     return sorted(totals, key=lambda key: -totals[key])
 
 
+def agreeing(lists: Lists, share: float, *, enough: float, least: float) -> list[str]:
+    """By agreement alone, at least ``least`` of the share being left."""
+    agreed = min(1.0, max(least, agreement(lists["lexical"], lists["vector"]) / enough)) if all(lists.values()) else 1.0
+    return by_engine(lists, {"lexical": 1 - share, "vector": share * agreed}, k=1, rrf=False)
+
+
 def engine(lists: Lists, share: float, *, enough: float) -> list[str]:
     """As the engine's ``relative``; ``enough`` is ``EngineConfig.agreement``."""
     weights = agreed_weights(lists, {"lexical": 1 - share, "vector": share}, enough=enough)
@@ -89,8 +98,9 @@ METHODS: dict[str, Callable[[Lists, float], list[str]]] = {
     "z-score": partial(scaled, by=z_score),
     "distribution": partial(scaled, by=distribution),
     "relative": partial(engine, enough=0.0),
-    "relative, agreement 0.3": partial(engine, enough=0.3),
-    "relative, agreement 0.4": partial(engine, enough=0.4),
+    "relative, agreement 0.4": partial(agreeing, enough=0.4, least=0.5),
+    "relative, agreement 0.4 and lead": partial(engine, enough=0.4),
+    "relative, agreement 0.5 and lead": partial(engine, enough=0.5),
 }
 
 
@@ -113,9 +123,8 @@ async def read_lists(collection: Collection, embedder: QueryEmbedder) -> tuple[d
     }, {str(parent): document for parent, document in documents.items()}
 
 
-async def measure(folder: Path, embedder: QueryEmbedder) -> dict[str, float]:
+async def measure(collection: Collection, embedder: QueryEmbedder) -> dict[str, float]:
     """nDCG@10 of each channel and of each method at each share of the vector channel."""
-    collection = await read_collection(folder)
     lists, documents = await read_lists(collection, embedder)
     judge = Judge(collection)
 
@@ -131,23 +140,46 @@ async def measure(folder: Path, embedder: QueryEmbedder) -> dict[str, float]:
     return found
 
 
-async def run(folders: list[Path], model: Path | None) -> Report:
+def margin(values: dict[str, float], name: str) -> float:
+    """How far a method is above the better channel of a collection."""
+    return values[name] - max(values["lexical"], values["vector"])
+
+
+def held_out(measured: dict[str, dict[str, float]]) -> dict[str, dict[str, str | float]]:
+    """For each collection what the others would choose: the best mean margin, where a loss counts three times."""
+
+    def worth(name: str, values: dict[str, float]) -> float:
+        above = margin(values, name)
+        return above if above > 0 else 3 * above
+
+    chosen: dict[str, dict[str, str | float]] = {}
+    for left_out, values in measured.items():
+        others = [each for name, each in measured.items() if name != left_out]
+        ways = [name for name in values if name not in ("lexical", "vector")]
+        best = max(ways, key=lambda name: statistics.fmean(worth(name, each) for each in others))
+        chosen[left_out] = {"way": best, "nDCG@10": values[best], "margin": round(margin(values, best), 4)}
+    return chosen
+
+
+async def run(folders: list[Path], model: Path | None, *, with_turns: bool) -> Report:
     """Measure every folder; ``margin`` is the worst difference to the better channel of a collection."""
     parameters = {"folders": [folder.name for folder in folders], "model": "local" if model is None else model.name}
     report = Report(benchmark="bench_fusion", parameters=parameters)
     async with AsyncExitStack() as stack:
         opened = open_local_embedder() if model is None else open_sentence_transformer(model)
         embedder = CachedEmbedder(await stack.enter_async_context(opened))
-        measured = {folder.name: await measure(folder, embedder) for folder in folders}
+        collections = [await read_collection(folder) for folder in folders]
+        collections += [turns(collection) for collection in collections] if with_turns else []
+        measured = {collection.name: await measure(collection, embedder) for collection in collections}
     for name in next(iter(measured.values())):
         figures = {folder: values[name] for folder, values in measured.items()}
         report.figures[name] = {
             **figures,
             "mean": round(statistics.fmean(figures.values()), 4),
-            "margin": round(
-                min(value - max(measured[key]["lexical"], measured[key]["vector"]) for key, value in figures.items()), 4
-            ),
+            "margin": round(min(margin(values, name) for values in measured.values()), 4),
         }
+    if len(measured) > 1:
+        report.figures["held_out"] = held_out(measured)
     report.parameters["suggested_share"] = embedder.dense_share
     return report
 
@@ -156,9 +188,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--model", type=Path, help="a folder with a model of sentence-transformers")
+    parser.add_argument("--turns", action="store_true", help="and turns of a conversation made from each folder")
     parser.add_argument("--json", action="store_true", help="print one JSON report")
     arguments = parser.parse_args()
-    asyncio.run(run(arguments.folders, arguments.model)).print(as_json=arguments.json)
+    asyncio.run(run(arguments.folders, arguments.model, with_turns=arguments.turns)).print(as_json=arguments.json)
 
 
 if __name__ == "__main__":

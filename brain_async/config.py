@@ -50,8 +50,8 @@ class FusionWeights(msgspec.Struct, frozen=True, kw_only=True):
     matches do harm.
     """
 
-    lexical: float = 0.7
-    vector: float = 0.3
+    lexical: float = 0.8
+    vector: float = 0.2
     trigram: float = 0.7
     trigram_natural: float = 0.0
     graph_text: float = 0.1
@@ -83,8 +83,9 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         fusion: ``relative`` adds scores scaled to [0, 1], ``rrf`` adds reciprocal ranks; see ``stages.fuse``.
         weights: share of each channel in the fused score. None takes what the embedder suggests (``SuggestsDenseShare``), else
             the defaults of FusionWeights.
-        agreement: with ``relative``, a dense channel loses weight, at most half, where its list and that of the text channel
-            beside it have less than this in common (0 to 1, see ``stages.agree``); 0 or below switches it off.
+        agreement: with ``relative``, a dense channel loses weight where its list and that of the text channel beside it have
+            less than this in common (0 to 1), and where that channel is sure of its best hit; see ``stages.agree``. 0 or
+            below switches both off.
         search_channels: the channels `search` runs when a request does not say; those not attached are skipped.
         decay_lambda: recency decay per day, score x exp(-decay_lambda x age in days); 0 or below switches it off.
         evidence_n: evidence parts kept per parent.

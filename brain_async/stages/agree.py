@@ -1,4 +1,4 @@
-"""How far the dense channels are to be trusted with this query: by what they have in common with the text channels."""
+"""How far the dense channels are to be trusted with this query, beside the text channels: two signs that the lists give."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from uuid import UUID
 
 from brain_async.model.candidate import Candidate
 
-__all__ = ["agreed_weights", "agreement"]
+__all__ = ["agreed_weights", "agreement", "lead"]
 
 _TOP = 10
-_LEAST = 0.5
-"""The share of its weight that a dense channel keeps at worst: it may be right where the words are all different."""
+_LEAST_AGREEING = 0.25
+"""The share of its weight that a dense channel keeps where nothing agrees: it may be right where the words are all different."""
+
+_SURE, _SUREST = 0.5, 0.8
+_LEAST_BESIDE_SURE = 0.5
+"""A text channel whose best hit leads by more than half is sure of it: from there on the dense one beside it loses weight, half
+of it where the lead is 0.8 or more."""
 
 _COUNTERPARTS = {"vector": "lexical", "graph_vector": "graph_text"}
 
@@ -27,18 +32,27 @@ def agreement(first: Sequence[Candidate], second: Sequence[Candidate]) -> float:
     return (held(first, second) + held(second, first)) / 2
 
 
+def lead(hits: Sequence[Candidate]) -> float:
+    """How far the tenth hit's score is behind the first's, of text scores: 0 to 1, and 0 for fewer than ten hits."""
+    best = hits[0].score
+    return 1 - hits[_TOP - 1].score / best if len(hits) >= _TOP and best > 0 else 0.0
+
+
 def agreed_weights(
     ranked: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], *, enough: float
 ) -> dict[str, float]:
-    """``weights`` with less for a dense channel whose list has little in common with that of the text channel beside it.
+    """``weights`` with less for a dense channel that the text channel beside it gives reason to doubt.
 
-    From an agreement of ``enough`` on it keeps its weight; below, it loses in proportion, at most half. Lists that have
-    almost nothing in common are seen where the embedder does not know the corpus' language, and there the words are the
-    better guess. A channel that found nothing says nothing of the other; 0 switches this off.
+    Two things do. Their lists have little in common: from an agreement of ``enough`` on the weight stays, below it shrinks in
+    proportion, to a quarter at most. That is seen where the embedder does not know the corpus' language, and there the words
+    are the better guess. And the text channel is sure of its best hit (``lead``): words that single a part out need no help.
+    A channel that found nothing says nothing of the other; an ``enough`` of 0 switches both off.
     """
     agreed = dict(weights)
     for dense, text in _COUNTERPARTS.items():
         if enough > 0 and dense in weights and ranked.get(dense) and ranked.get(text):
-            kept = agreement(ranked[text], ranked[dense]) / enough
-            agreed[dense] *= min(1.0, max(_LEAST, kept))
+            agreeing = agreement(ranked[text], ranked[dense]) / enough
+            doubt = (lead(ranked[text]) - _SURE) / (_SUREST - _SURE)
+            agreed[dense] *= min(1.0, max(_LEAST_AGREEING, agreeing))
+            agreed[dense] *= 1.0 - (1.0 - _LEAST_BESIDE_SURE) * min(1.0, max(0.0, doubt))
     return agreed

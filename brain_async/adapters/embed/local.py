@@ -67,7 +67,7 @@ class LocalEmbedder:
     @property
     def dense_share(self) -> float:
         """As in the port."""
-        return 0.3
+        return 0.2
 
     async def health(self) -> BackendHealth:
         """As in the port: it is in this process, and loaded."""

@@ -170,4 +170,4 @@ async def test_it_suggests_what_the_inner_embedder_does(inner: CountingEmbedder)
         dense_share = 0.45
 
     assert CachedEmbedder(Suggesting()).dense_share == 0.45
-    assert CachedEmbedder(inner).dense_share == 0.3, "the default weights'"
+    assert CachedEmbedder(inner).dense_share == 0.2, "the default weights'"

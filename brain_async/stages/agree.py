@@ -11,7 +11,7 @@ __all__ = ["agreed_weights", "agreement", "lead"]
 
 _TOP = 10
 _LEAST_AGREEING = 0.25
-"""The share of its weight that a dense channel keeps where nothing agrees: it may be right where the words are all different."""
+"""The share of its weight left to a dense channel where nothing agrees: it may be right where the words are all different."""
 
 _SURE, _SUREST = 0.5, 0.8
 _LEAST_BESIDE_SURE = 0.5

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -57,9 +56,9 @@ class Connection:
 
     async def copy_in(self, table: str, columns: Sequence[str], data: bytes) -> None:
         """Append rows in the binary format of COPY to a table of the search path."""
-        await self._driver.copy_to_table(
-            table, source=BytesIO(data), columns=columns, format="binary", timeout=self._timeout
-        )
+        # A buffer goes out at once; a reader's would in turns, between which the driver meets a lost connection unprepared.
+        buffer: Any = memoryview(data)  # bytes would be a path to it
+        await self._driver.copy_to_table(table, source=buffer, columns=columns, format="binary", timeout=self._timeout)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:

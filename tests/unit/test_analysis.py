@@ -206,3 +206,17 @@ def test_blobs_and_unsegmented_runs_are_not_remembered() -> None:
     remembered = len(analysis._terms_of_words_in("english"))
     assert index_terms("外币汇率换算规则 " + "f" * 20_000) == ["外币", "币汇", "汇率", "率换", "换算", "算规", "规则"]
     assert len(analysis._terms_of_words_in("english")) == remembered
+
+
+@given(st.text(st.sampled_from("aB9_ .,:/-é中\u0301'(\n\u00a0#Ⅻ"), max_size=60))
+def test_words_of_ascii_are_told_as_those_of_any_text(text: str) -> None:
+    folded = analysis._fold(text)
+    assert words(text) == analysis._RUN.findall(folded)
+
+
+@given(st.text(st.sampled_from("abAB19_ .,:/-é中'()\t\u00a0#+@"), max_size=60))
+def test_no_identifier_is_passed_over(text: str) -> None:
+    found = analysis._TOKEN.findall(text)
+    identifiers = [token for token in dict.fromkeys(found) if analysis._IDENTIFIER.match(token)]
+    tokens = dict.fromkeys(analysis._each_token(text))
+    assert [token for token in tokens if analysis._IDENTIFIER.match(token)] == identifiers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -54,6 +54,12 @@ class Connection:
     async def fetchval(self, sql: str, *arguments: Any) -> Any:
         """The first column of the first row, or None."""
         return await self._driver.fetchval(sql, *arguments, timeout=self._timeout)
+
+    async def copy_in(self, table: str, columns: Sequence[str], data: bytes) -> None:
+        """Append rows in the binary format of COPY to a table of the search path."""
+        # A buffer goes out at once; a reader's would in turns, between which the driver meets a lost connection unprepared.
+        buffer: Any = memoryview(data)  # bytes would be a path to it
+        await self._driver.copy_to_table(table, source=buffer, columns=columns, format="binary", timeout=self._timeout)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:

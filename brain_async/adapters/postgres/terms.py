@@ -10,24 +10,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 __all__ = ["MAX_LEX_CHARS", "decode_term", "encode_term", "encoded_terms"]
 
 MAX_LEX_CHARS = 800_000
 """Longest ``lex``, in characters: a tsvector holds 1 MB. Only a part of several megabytes reaches it; its end is not found."""
 
+_MOST_KEPT = 1 << 17
 _PLAIN = re.compile(r"(?!zq)[a-z][a-z0-9]*|[0-9]+")
 _TO_LETTERS = bytes.maketrans(b"0123456789abcdef", b"abcdefghijklmnop")
 _FROM_LETTERS = bytes.maketrans(b"abcdefghijklmnop", b"0123456789abcdef")
 
 
-@lru_cache(maxsize=1 << 17)
+class _Encoded(dict[str, str]):
+    """Terms as they are spelt, worked out when first asked for: a known term costs no call of Python code."""
+
+    def __missing__(self, term: str) -> str:
+        if len(self) >= _MOST_KEPT:
+            self.clear()
+        plain = _PLAIN.fullmatch(term) is not None
+        word = self[term] = term if plain else "zq" + term.encode().hex().encode().translate(_TO_LETTERS).decode()
+        return word
+
+
+_ENCODED = _Encoded()
+
+
 def encode_term(term: str) -> str:
     """``term`` as one ASCII word."""
-    if _PLAIN.fullmatch(term):
-        return term
-    return "zq" + term.encode().hex().encode().translate(_TO_LETTERS).decode()
+    return _ENCODED[term]
 
 
 def decode_term(word: str) -> str:
@@ -39,7 +50,7 @@ def decode_term(word: str) -> str:
 
 def encoded_terms(terms: Iterable[str]) -> list[str]:
     """``terms`` encoded, in order with repeats, at most ``MAX_LEX_CHARS`` when joined by spaces."""
-    words = list(map(encode_term, terms))
+    words = list(map(_ENCODED.__getitem__, terms))
     room = MAX_LEX_CHARS
     if sum(map(len, words)) + len(words) <= room:
         return words

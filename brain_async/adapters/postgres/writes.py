@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import anyio
 import anyio.to_thread
+import asyncpg
 import msgspec
 
+from brain_async.adapters.postgres.copied import COPY_COLUMNS, copy_data
 from brain_async.adapters.postgres.errors import may_succeed_again
 from brain_async.adapters.postgres.languages import NamespaceLanguages
+from brain_async.adapters.postgres.object_row import ObjectRow, object_row
 from brain_async.adapters.postgres.pool import Connection, Connections
 from brain_async.adapters.postgres.terms import encoded_terms
-from brain_async.adapters.postgres.vectors import storable_embedding
 from brain_async.adapters.postgres.vocabulary import NewWords, PostgresVocabulary
 from brain_async.analysis import index_terms_and_words, key_terms
 from brain_async.errors import (
@@ -33,21 +34,20 @@ from brain_async.errors import (
 from brain_async.model.admission import StoredState, admit
 from brain_async.model.object import Object
 from brain_async.model.scope import Scope
-from brain_async.spelling import words_of
-from brain_async.text import UNSTORABLE
 
 __all__ = ["PUT_SQL", "PreparedBatch", "analyse", "prepare", "put_arguments", "put_prepared", "retrying", "soft_delete"]
 
 _T = TypeVar("_T")
 
 _ATTEMPTS = 3
-_BATCH_ROWS = 125
+_BATCH_ROWS = 250
 _BATCH_FLOATS = 256_000
 _INLINE_OBJECTS = 100
 _INLINE_CHARS = 20_000
 """Batches of more text than this are analysed in a thread: about 5 ms of work."""
 
-_INT64 = range(-(2**63), 2**63)
+_COPY_ROWS = 20
+"""From this many new rows on COPY is cheaper than a prepared statement."""
 
 LOCK_SQL = "select * from brain_lock($1::uuid[], $2::uuid[], $3::uuid[])"
 
@@ -96,116 +96,30 @@ where id = $2 and deleted_at is null and ($1::uuid is null or namespace_id = $1)
 FLAG_PARTS_SQL = "update brain_objects set parent_deleted = true where parent_id = $1 and not parent_deleted"
 
 
-class _Row(NamedTuple):
-    """One object as columns of ``PUT_SQL``, in the order of its parameters; ``embedding`` beside them, no columns last."""
-
-    id: UUID
-    namespace_id: UUID | None
-    parent_id: UUID | None
-    position: int | None
-    kind: str
-    title: str
-    summary: str
-    content: str
-    content_type: str
-    properties: str
-    lex: str | None
-    lex_len: int
-    terms: str
-    embedding: list[float] | None
-    embedding_model: str
-    created_at: datetime
-    updated_at: datetime
-    language: str
-    words: frozenset[str]
-    index_context: str
-
-
 class PreparedBatch(NamedTuple):
     """Objects, their rows (None for the refused), and the refusals by index."""
 
     objects: Sequence[Object]
-    rows: list[_Row | None]
+    rows: list[ObjectRow | None]
     refused: dict[int, BrainError]
-
-
-def _encode_properties(obj: Object) -> str:
-    try:
-        text = json.dumps(obj.properties, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError) as error:
-        raise InvalidValueError(f"properties of {obj.id} are not JSON: {error}", field="properties") from error
-    # Either an escaped NUL, or a harmless backslash before "u0000": only reading it back tells.
-    suspicious = "\\u0000" in text or UNSTORABLE.search(text)
-    if suspicious and any(map(UNSTORABLE.search, _texts(json.loads(text)))):
-        raise InvalidValueError(f"properties of {obj.id} hold NUL or a lone surrogate", field="properties")
-    return text
-
-
-def _texts(value: Any) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case list():
-            return list(chain.from_iterable(map(_texts, value)))
-        case dict():
-            return list(chain.from_iterable(map(_texts, chain(value, value.values()))))
-        case _:
-            return []
-
-
-def _utc(obj: Object, field: str) -> datetime:
-    value: datetime | None = getattr(obj, field)
-    if value is None or value.tzinfo is None:
-        raise InvalidValueError(f"{field} of {obj.id} must be set and aware", field=field)
-    return value.astimezone(UTC)
-
-
-def _row(obj: Object, dimension: int) -> _Row:
-    for field in ("kind", "title", "summary", "content", "content_type", "language", "embedding_model"):
-        if UNSTORABLE.search(getattr(obj, field)):
-            raise InvalidValueError(f"{field} of {obj.id} holds NUL or a lone surrogate", field=field)
-    if obj.position is not None and obj.position not in _INT64:
-        raise InvalidValueError(f"position of {obj.id} is beyond 64 bits", field="position")
-    return _Row(
-        id=obj.key,
-        namespace_id=obj.namespace_id,
-        parent_id=obj.parent_id,
-        position=obj.position,
-        kind=obj.kind,
-        title=obj.title,
-        summary=obj.summary,
-        content=obj.content,
-        content_type=obj.content_type,
-        properties=_encode_properties(obj),
-        lex=None,
-        lex_len=0,
-        terms="",
-        embedding=None if obj.embedding is None else storable_embedding(obj.embedding, dimension).tolist(),
-        embedding_model=obj.embedding_model,
-        created_at=_utc(obj, "created_at"),
-        updated_at=_utc(obj, "updated_at"),
-        language=obj.language,
-        words=frozenset() if obj.is_part else words_of(obj),  # a part is analysed later
-        index_context=obj.index_context,
-    )
 
 
 def _prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
     for obj in objects:
         if obj.embedding is not None and len(obj.embedding) != dimension:
             raise DimensionMismatchError(expected=dimension, got=len(obj.embedding))
-    rows: list[_Row | None] = []
+    rows: list[ObjectRow | None] = []
     refused: dict[int, BrainError] = {}
     for index, obj in enumerate(objects):
         try:
-            rows.append(_row(obj, dimension))
+            rows.append(object_row(obj, dimension))
         except InvalidValueError as error:
             rows.append(None)
             refused[index] = error
     return PreparedBatch(objects, rows, refused)
 
 
-def _chars(objects: Iterable[Object | _Row]) -> int:
+def _chars(objects: Iterable[Object | ObjectRow]) -> int:
     return sum(len(obj.title) + len(obj.summary) + len(obj.content) + len(obj.index_context) for obj in objects)
 
 
@@ -216,7 +130,7 @@ async def prepare(objects: Sequence[Object], dimension: int) -> PreparedBatch:
     return await anyio.to_thread.run_sync(_prepare, objects, dimension)
 
 
-def _analyse(rows: Sequence[_Row]) -> list[_Row]:
+def _analyse(rows: Sequence[ObjectRow]) -> list[ObjectRow]:
     """The rows with the terms that their parts are found by."""
     analysed = []
     for row in rows:
@@ -231,14 +145,24 @@ def _analyse(rows: Sequence[_Row]) -> list[_Row]:
     return analysed
 
 
-async def analyse(rows: Sequence[_Row]) -> list[_Row]:
+async def analyse(rows: Sequence[ObjectRow]) -> list[ObjectRow]:
     """``_analyse``, off the event loop when it takes long."""
-    if _chars(rows) <= _INLINE_CHARS:
-        return _analyse(rows)
-    return await anyio.to_thread.run_sync(_analyse, rows)
+    return (await _analysed(rows, copied=False))[0]
 
 
-def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
+async def _analysed(rows: Sequence[ObjectRow], *, copied: bool) -> tuple[list[ObjectRow], bytes]:
+    """The rows with their terms, and if ``copied`` as the input of COPY."""
+
+    def work() -> tuple[list[ObjectRow], bytes]:
+        analysed = _analyse(rows)
+        return analysed, copy_data(analysed) if copied else b""
+
+    if len(rows) <= _INLINE_OBJECTS and _chars(rows) <= _INLINE_CHARS:
+        return work()
+    return await anyio.to_thread.run_sync(work)
+
+
+def put_arguments(rows: Sequence[ObjectRow], dimension: int) -> list[Any]:
     """The arguments of ``PUT_SQL``: one array a column, and all embeddings in one flat array."""
     columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)][:-2]
     embeddings = columns[13]
@@ -247,7 +171,7 @@ def put_arguments(rows: Sequence[_Row], dimension: int) -> list[Any]:
         slot += embedding is not None
         slots.append(slot if embedding is not None else 0)
     columns[13] = slots
-    return [*columns, list(chain.from_iterable(filter(None, embeddings))), dimension]
+    return [*columns, list(chain.from_iterable(each.tolist() for each in embeddings if each is not None)), dimension]
 
 
 async def retrying(call: Callable[[], Awaitable[_T]]) -> _T:
@@ -271,7 +195,19 @@ async def put_prepared(
     dimension: int,
 ) -> list[Object | BrainError]:
     """Write a prepared batch in one transaction; results as in the port."""
-    return await retrying(lambda: _put_once(connections, languages, vocabulary, scope, batch, dimension))
+
+    async def put(*, copying: bool) -> list[Object | BrainError]:
+        return await retrying(
+            lambda: _put_once(connections, languages, vocabulary, scope, batch, dimension, copying=copying)
+        )
+
+    try:
+        return await put(copying=True)
+    except BackendError as error:
+        # COPY cannot update: another writer took one of the ids after they were looked at.
+        if not isinstance(error.__cause__, asyncpg.UniqueViolationError):
+            raise
+        return await put(copying=False)
 
 
 async def _put_once(
@@ -281,7 +217,10 @@ async def _put_once(
     scope: Scope,
     batch: PreparedBatch,
     dimension: int,
+    *,
+    copying: bool,
 ) -> list[Object | BrainError]:
+    """One attempt. New rows are copied in if ``copying``; an id that was taken meanwhile then is a UniqueViolationError."""
     ids = [row.id for row in batch.rows if row is not None]
     parents = {row.parent_id for row in batch.rows if row is not None and row.parent_id is not None} - set(ids)
     new = vocabulary.new_words()
@@ -295,7 +234,8 @@ async def _put_once(
             (row for row, verdict in zip(batch.rows, verdicts, strict=True) if row is not None and verdict is None),
             key=lambda row: row.id.int,
         )
-        stored = await _insert(connection, rows, dimension, new)
+        copied = copying and len(rows) >= _COPY_ROWS and states.keys().isdisjoint(ids)
+        stored = await _insert(connection, rows, dimension, new, copied=copied)
         undeleted = [each for each in stored if each in states and states[each].deleted]
         if undeleted:
             await connection.execute(UNDELETE_PARTS_SQL, undeleted)
@@ -313,32 +253,37 @@ async def _put_once(
 
 
 async def _insert(
-    connection: Connection, rows: Sequence[_Row], dimension: int, new: NewWords
+    connection: Connection, rows: Sequence[ObjectRow], dimension: int, new: NewWords, *, copied: bool
 ) -> dict[UUID, tuple[datetime, datetime]]:
     """created_at and updated_at of each row that was written; each batch is analysed while its predecessor is written."""
     stored: dict[UUID, tuple[datetime, datetime]] = {}
-    keys: set[tuple[UUID | None, str]] = set()
+    keys: dict[UUID | None, set[str]] = {}
     step = max(1, min(_BATCH_ROWS, _BATCH_FLOATS // dimension))
     batches = [rows[start : start + step] for start in range(0, len(rows), step)]
-    upcoming = asyncio.create_task(analyse(batches[0])) if batches else None
+    upcoming = asyncio.create_task(_analysed(batches[0], copied=copied)) if batches else None
     try:
         for number in range(1, len(batches) + 1):
             assert upcoming is not None
-            batch = await upcoming
+            batch, data = await upcoming
             if number < len(batches):
-                upcoming = asyncio.create_task(analyse(batches[number]))
-            written = await connection.fetch(PUT_SQL, *put_arguments(batch, dimension))
-            stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
-            keys |= {(row.namespace_id, term) for row in batch for term in row.terms.split()}
+                upcoming = asyncio.create_task(_analysed(batches[number], copied=copied))
+            if copied:
+                await connection.copy_in("brain_objects", COPY_COLUMNS, data)
+                stored |= {row.id: (row.created_at, row.updated_at) for row in batch}
+            else:
+                written = await connection.fetch(PUT_SQL, *put_arguments(batch, dimension))
+                stored |= {row["id"]: (row["created_at"], row["updated_at"]) for row in written}
             for row in batch:
+                if row.terms:
+                    keys.setdefault(row.namespace_id, set()).update(row.terms.split())
                 new.add(row.namespace_id, row.words, part=row.parent_id is not None)
     finally:
         if upcoming is not None:
             upcoming.cancel()
     # All at once and sorted, so that two writers of the same new terms never wait for each other.
     if keys:
-        namespaces, words = zip(*keys, strict=True)
-        await connection.execute(TERMS_SQL, namespaces, words)
+        namespaces = [namespace_id for namespace_id, terms in keys.items() for _ in terms]
+        await connection.execute(TERMS_SQL, namespaces, list(chain.from_iterable(keys.values())))
     return stored
 
 

@@ -113,14 +113,14 @@ class Pooler:
                     answer = await _read(backend[0])
                     client[1].write(_message(*answer))
                     asked = 0 if answer[0] == b"E" else asked - (answer[0] in _COMPLETIONS)
-            elif kind in b"QS":
+            elif kind in b"QScf":  # a statement, the end of a pipeline, and of what is copied in
                 asked = 0
                 while True:
                     answer = await _read(backend[0])
                     client[1].write(_message(*answer))
-                    if answer[0] == b"Z":
+                    if answer[0] in b"ZG":  # G: the client sends what is copied in
                         break
-                if answer[1] == b"I":
+                if answer == (b"Z", b"I"):
                     return
             message = await _read(client[0])
 

@@ -67,7 +67,7 @@ def scaled(lists: Lists, share: float, *, by: Scaling) -> list[str]:
 
 def engine(lists: Lists, share: float, *, enough: float) -> list[str]:
     """As the engine's ``relative``; ``enough`` is ``EngineConfig.agreement``."""
-    weights = agreed_weights(lists, {"lexical": 1 - share, "vector": share}, enough=enough)
+    weights = agreed_weights(lists, {"lexical": 1 - share, "vector": share}, enough=enough, clear=0.0)
     return by_engine(lists, weights, k=1, rrf=False)
 
 

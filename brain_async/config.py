@@ -85,6 +85,8 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
             the defaults of FusionWeights.
         agreement: with ``relative``, a dense channel loses weight, at most half, where its list and that of the text channel
             beside it have less than this in common (0 to 1, see ``stages.agree``); 0 or below switches it off.
+        standout: with ``relative``, a dense channel loses weight where the best score of the text channel beside it is more
+            than this many standard deviations above the mean of its list; 0 or below switches it off.
         search_channels: the channels `search` runs when a request does not say; those not attached are skipped.
         decay_lambda: recency decay per day, score x exp(-decay_lambda x age in days); 0 or below switches it off.
         evidence_n: evidence parts kept per parent.
@@ -124,6 +126,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     fusion: FusionMethod = "relative"
     weights: FusionWeights | None = None
     agreement: float = 0.4
+    standout: float = 2.5
     search_channels: tuple[ChannelName, ...] = ("lexical", "trigram", "vector", "graph_text", "graph_vector")
     decay_lambda: float = 0.02
     evidence_n: int = 3

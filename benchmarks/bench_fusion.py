@@ -43,7 +43,7 @@ SHARES = (0.2, 0.3, 0.4, 0.5)
 K = EngineConfig().candidate_k
 ASKED = 300
 """Queries of a stand-in."""
-NOISE, SHUFFLED, WORDS = (0.7, 1.2), (0.5, 1.0), 0.4
+NOISE, SHUFFLED, WORDS = (0.7, 1.2), (0.5,), 0.4
 STANDOUTS = (2.0, 2.25, 2.5, 2.75, 3.0, 3.5)
 NOISE_OF_JUDGEMENT = 0.003
 Lists: TypeAlias = dict[str, Sequence[Candidate]]

@@ -29,10 +29,12 @@ _LEAST_WORDS = 7
 _OF_ITSELF = 0.35
 """The share of its own words that a sentence is asked for by; at least three of them."""
 _OF_THE_NEXT = 4
+_SENTENCES = 3_000
+"""At most so many sentences make a collection: as many as there are turns in some long conversations."""
 
 
 def turns(collection: Collection, count: int, seed: int) -> Collection:
-    """Sentences of at least seven words as documents, and ``count`` queries that each have one of them for an answer."""
+    """The first 3,000 sentences of at least seven words as documents; each of ``count`` queries has one for an answer."""
     generator = random.Random(seed)
     documents: list[Document] = []
     following: dict[str, str] = {}
@@ -44,6 +46,7 @@ def turns(collection: Collection, count: int, seed: int) -> Collection:
             name = f"{document.id}:{number}"
             documents.append(Document(name, "", sentence))
             following[before], before = sentence, name
+    documents = documents[:_SENTENCES]
     queries = []
     for document in generator.sample(documents, count):
         words = _WORD.findall(document.text.lower())

@@ -43,6 +43,7 @@ SHARES = (0.2, 0.3, 0.4, 0.5)
 K = EngineConfig().candidate_k
 ASKED = 300
 """Queries of a stand-in."""
+SEED = 1
 NOISE, SHUFFLED, WORDS = (0.7, 1.2), (0.5,), 0.4
 STANDOUTS = (2.0, 2.25, 2.5, 2.75, 3.0, 3.5)
 NOISE_OF_JUDGEMENT = 0.003
@@ -273,10 +274,10 @@ async def run(folders: list[Path], model: Path | None, vectors: Path | None) -> 
         if model is not None:
             transformer = CachedEmbedder(await stack.enter_async_context(open_sentence_transformer(model)))
             embeddings.append(Embedding("transformer", transformer, vectors))
-        for seed, folder in enumerate(folders):
+        for folder in folders:
             collection = await read_collection(folder)
             plain += [f"{embedding.name}: {collection.name}" for embedding in embeddings]
-            for made in (collection, turns(collection, ASKED, seed), titles(collection, ASKED, seed)):
+            for made in (collection, turns(collection, ASKED, SEED), titles(collection, ASKED, SEED)):
                 measured += [] if made is None else await cases(folder.name, made, embeddings)
     report.figures["methods"] = {
         embedding.name: compare(

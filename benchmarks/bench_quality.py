@@ -45,6 +45,8 @@ RESPELLING = (
 )
 BM25_GAPS = {"cranfield": (0.285, 0.364), "cisi": (0.364, 0.413), "med": (0.669, 0.696)}
 """nDCG@10 of BM25 (bm25s) over misspelt queries, and over the same respelt, by a public tool: the gap to be closed."""
+FUSED_BY_OTHERS = 0.511
+"""Mean nDCG@10 of the three by min-max scores (bm25s 0.6, these vectors 0.4); reciprocal ranks have 0.503."""
 
 Measured = dict[str, dict[str, dict[str, float]]]
 """Queries ("clean" or "typo") to system to measure to value."""
@@ -101,7 +103,7 @@ def check_respelling(report: Report, measured: dict[str, Measured]) -> None:
 
 
 async def run(folders: list[Path]) -> Report:
-    """Measure every folder; the default is held against the best single channel and reciprocal ranks."""
+    """Measure every folder; the default is held against the best single channel, reciprocal ranks and min-max."""
     report = Report(benchmark="bench_quality", parameters={"folders": [folder.name for folder in folders]})
     measured = {folder.name: await measure(folder) for folder in folders}
     for name, found in measured.items():
@@ -109,12 +111,14 @@ async def run(folders: list[Path]) -> Report:
         if "typo" in found:
             report.figures[f"{name}_typo"] = found["typo"]
         best = max(clean[channel][NDCG] for channel in ALONE)
-        report.checks.append(Check.of(f"gain_over_best_channel_{name}", clean["default"][NDCG] - best, ">=", 0.0))
+        report.checks.append(Check.of(f"ndcg10_{name}", clean["default"][NDCG], ">=", best))
     means = {
         system.name: statistics.mean(found["clean"][system.name][NDCG] for found in measured.values())
         for system in FUSED
     }
     report.figures["mean_ndcg10"] = {name: round(value, 4) for name, value in means.items()}
+    if set(measured) == set(BM25_GAPS):
+        report.checks.append(Check.of("ndcg10_mean", means["default"], ">=", FUSED_BY_OTHERS))
     report.checks.append(Check.of("gain_over_rrf", means["default"] - means["rrf60"], ">=", 0.0))
     check_respelling(report, measured)
     return report

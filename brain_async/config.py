@@ -83,9 +83,10 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         fusion: ``relative`` adds scores scaled to [0, 1], ``rrf`` adds reciprocal ranks; see ``stages.fuse``.
         weights: share of each channel in the fused score. None takes what the embedder suggests (``SuggestsDenseShare``), else
             the defaults of FusionWeights.
-        agreement: with ``relative``, a dense channel loses weight where its list and that of the text channel beside it have
-            less than this in common (0 to 1), and where that channel is sure of its best hit; see ``stages.agree``. 0 or
-            below switches both off.
+        agreement: with ``relative``, a dense channel loses weight, at most three quarters, where its list and that of the text
+            channel beside it have less than this in common (0 to 1, see ``stages.agree``); 0 or below switches it off.
+        lead: with ``relative``, a dense channel loses weight, at most half, where the tenth score of the text channel beside it
+            is further than this share behind the best (0 to 1); 0 or below switches it off.
         search_channels: the channels `search` runs when a request does not say; those not attached are skipped.
         decay_lambda: recency decay per day, score x exp(-decay_lambda x age in days); 0 or below switches it off.
         evidence_n: evidence parts kept per parent.
@@ -126,6 +127,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     fusion: FusionMethod = "relative"
     weights: FusionWeights | None = None
     agreement: float = 0.4
+    lead: float = 0.4
     search_channels: tuple[ChannelName, ...] = ("lexical", "trigram", "vector", "graph_text", "graph_vector")
     decay_lambda: float = 0.02
     evidence_n: int = 3

@@ -33,6 +33,9 @@ from brain_async.ports.host import QueryEmbedder
 
 __all__ = ["EvalOptions", "Evaluated", "evaluation_report", "parse_channels", "parse_weights", "run_eval"]
 
+_PATIENCE, _BATCH_PATIENCE = 60.0, 3600.0
+"""Deadlines in seconds: a busy machine is to show in the seconds, and not as searches that lacked a channel."""
+
 
 class EvalOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for; the texts are as the command line takes them."""
@@ -75,13 +78,20 @@ async def run_eval(options: EvalOptions, phases: Phases) -> Evaluated:
     Judge(collection)
     async with _open_embedder(options) as inner:
         embedder = CachedEmbedder(inner)
-        config = EngineConfig(fusion=fusion, search_channels=parse_channels(options.channels))
+        config = EngineConfig(
+            fusion=fusion,
+            search_channels=parse_channels(options.channels),
+            channel_timeout=_PATIENCE,
+            embed_timeout=_PATIENCE,
+            embed_batch_timeout=_BATCH_PATIENCE,
+            respell_timeout=_PATIENCE,
+        )
         weights = parse_weights(options.weights, FusionWeights.with_dense_share(embedder.dense_share))
         # A Postgres holds vectors of one length, so each embedder has one of its own.
         home = options.home / re.sub(r"[^A-Za-z0-9._-]+", "-", f"{embedder.model}-{embedder.dimension}").strip("-.")
         phases.begin("starting PostgreSQL")
         await anyio.Path(home).mkdir(parents=True, exist_ok=True)
-        async with open_local(home, embedder=embedder) as local:
+        async with open_local(home, embedder=embedder, config=config) as local:
             began = time.perf_counter()
             scope, documents, reused = await ingest_collection(
                 local,

@@ -59,7 +59,7 @@ async def search(deps: Deps, scope: Scope, request: SearchRequest, result_sets: 
 
         ranked_lists = {name: result.hits for name, result in results.items()}
         if deps.config.fusion == "relative":
-            weights = agreed_weights(ranked_lists, weights, enough=deps.config.agreement)
+            weights = agreed_weights(ranked_lists, weights, enough=deps.config.agreement, sure=deps.config.lead)
         fused = fuse(
             ranked_lists,
             method=deps.config.fusion,

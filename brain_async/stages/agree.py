@@ -13,10 +13,9 @@ _TOP = 10
 _LEAST_AGREEING = 0.25
 """The share of its weight left to a dense channel where nothing agrees: it may be right where the words are all different."""
 
-_SURE, _SUREST = 0.5, 0.8
+_SUREST = 0.3
 _LEAST_BESIDE_SURE = 0.5
-"""A text channel whose best hit leads by more than half is sure of it: from there on the dense one beside it loses weight, half
-of it where the lead is 0.8 or more."""
+"""A dense channel loses half of its weight where the lead of the text channel beside it is 0.3 above the threshold, or more."""
 
 _COUNTERPARTS = {"vector": "lexical", "graph_vector": "graph_text"}
 
@@ -39,20 +38,24 @@ def lead(hits: Sequence[Candidate]) -> float:
 
 
 def agreed_weights(
-    ranked: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], *, enough: float
+    ranked: Mapping[str, Sequence[Candidate]], weights: Mapping[str, float], *, enough: float, sure: float
 ) -> dict[str, float]:
     """``weights`` with less for a dense channel that the text channel beside it gives reason to doubt.
 
     Two things do. Their lists have little in common: from an agreement of ``enough`` on the weight stays, below it shrinks in
     proportion, to a quarter at most. That is seen where the embedder does not know the corpus' language, and there the words
-    are the better guess. And the text channel is sure of its best hit (``lead``): words that single a part out need no help.
-    A channel that found nothing says nothing of the other; an ``enough`` of 0 switches both off.
+    are the better guess. And the text channel is sure of its best hit: from a ``lead`` of ``sure`` on the weight falls, to
+    half, since words that single a part out need no help. A channel that found nothing says nothing of the other; 0
+    switches either off.
     """
     agreed = dict(weights)
     for dense, text in _COUNTERPARTS.items():
-        if enough > 0 and dense in weights and ranked.get(dense) and ranked.get(text):
+        if dense not in weights or not ranked.get(dense) or not ranked.get(text):
+            continue
+        if enough > 0:
             agreeing = agreement(ranked[text], ranked[dense]) / enough
-            doubt = (lead(ranked[text]) - _SURE) / (_SUREST - _SURE)
             agreed[dense] *= min(1.0, max(_LEAST_AGREEING, agreeing))
+        if sure > 0:
+            doubt = (lead(ranked[text]) - sure) / _SUREST
             agreed[dense] *= 1.0 - (1.0 - _LEAST_BESIDE_SURE) * min(1.0, max(0.0, doubt))
     return agreed

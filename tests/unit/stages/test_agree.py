@@ -28,15 +28,15 @@ def test_it_is_the_mean_of_what_each_list_holds_of_the_best_ten_of_the_other() -
 
 def test_lists_that_agree_enough_leave_the_weights() -> None:
     ranked = {"lexical": hits(*range(1, 11)), "vector": hits(*range(8, 18))}
-    assert agreed_weights(ranked, WEIGHTS, enough=0.3) == WEIGHTS
+    assert agreed_weights(ranked, WEIGHTS, enough=0.3, sure=0.5) == WEIGHTS
 
 
 def test_below_that_a_dense_channel_loses_in_proportion_and_keeps_a_quarter() -> None:
     ranked = {"lexical": hits(*range(1, 11)), "vector": hits(9, 10, *range(20, 28))}
-    found = agreed_weights(ranked, WEIGHTS, enough=0.3)
+    found = agreed_weights(ranked, WEIGHTS, enough=0.3, sure=0.5)
     assert found == {**WEIGHTS, "vector": pytest.approx(0.2)}
     apart = {"lexical": hits(*range(1, 11)), "vector": hits(20)}
-    assert agreed_weights(apart, WEIGHTS, enough=0.3)["vector"] == 0.075
+    assert agreed_weights(apart, WEIGHTS, enough=0.3, sure=0.5)["vector"] == 0.075
 
 
 def scored(*scores: float) -> list[Candidate]:
@@ -53,25 +53,27 @@ def test_a_lead_is_how_far_the_tenth_is_behind_the_first() -> None:
 @pytest.mark.parametrize(("tenth", "share"), [(5.0, 1.0), (4.9, 0.983333), (3.5, 0.75), (2.0, 0.5), (0.1, 0.5)])
 def test_beside_a_text_channel_that_is_sure_a_dense_one_loses_up_to_half(tenth: float, share: float) -> None:
     lexical = scored(10.0, *[9.0] * 8, tenth)
-    found = agreed_weights({"lexical": lexical, "vector": lexical}, WEIGHTS, enough=0.4)
+    found = agreed_weights({"lexical": lexical, "vector": lexical}, WEIGHTS, enough=0.4, sure=0.5)
     assert found == {**WEIGHTS, "vector": pytest.approx(0.3 * share, rel=1e-5)}
 
 
 def test_the_graph_channels_have_the_same_rule() -> None:
-    found = agreed_weights({"graph_text": hits(*range(1, 11)), "graph_vector": hits(20)}, WEIGHTS, enough=0.3)
+    found = agreed_weights({"graph_text": hits(*range(1, 11)), "graph_vector": hits(20)}, WEIGHTS, enough=0.3, sure=0.5)
     assert found == {**WEIGHTS, "graph_vector": 0.0125}
     sure = scored(10.0, *[1.0] * 9)
-    found = agreed_weights({"graph_text": sure, "graph_vector": sure}, WEIGHTS, enough=0.3)
+    found = agreed_weights({"graph_text": sure, "graph_vector": sure}, WEIGHTS, enough=0.3, sure=0.5)
     assert found == {**WEIGHTS, "graph_vector": 0.025}
 
 
 @pytest.mark.parametrize("ranked", [{}, {"vector": hits(2)}, {"lexical": [], "vector": hits(2)}])
 def test_without_a_text_list_there_is_nothing_to_agree_with(ranked: dict[str, list[Candidate]]) -> None:
-    assert agreed_weights(ranked, WEIGHTS, enough=0.3) == WEIGHTS
+    assert agreed_weights(ranked, WEIGHTS, enough=0.3, sure=0.5) == WEIGHTS
 
 
-def test_0_switches_it_off() -> None:
-    assert agreed_weights({"lexical": hits(1), "vector": hits(2)}, WEIGHTS, enough=0.0) == WEIGHTS
+def test_0_switches_either_off() -> None:
+    assert agreed_weights({"lexical": hits(1), "vector": hits(2)}, WEIGHTS, enough=0.0, sure=0.5) == WEIGHTS
+    sure = scored(10.0, *[1.0] * 9)
+    assert agreed_weights({"lexical": sure, "vector": sure}, WEIGHTS, enough=0.4, sure=0.0) == WEIGHTS
 
 
 @given(

@@ -49,17 +49,33 @@ class ChannelResult(msgspec.Struct, frozen=True):
 
 
 class QueryVector:
-    """The embedding of the query: computed once, beside the channels that do not need it, awaited by those that do."""
+    """The embedding of the query: computed once, by the first channel that asks for it, beside those that need none."""
 
     def __init__(self, embedder: QueryEmbedder, query: str, *, timeout: float) -> None:
         self._embedder = embedder
         self._query = query
         self._timeout = timeout
-        self._done = anyio.Event()
+        self._done: anyio.Event | None = None
         self._vector: Vector | None = None
         self.error: BrainError | None = None
 
-    async def compute(self) -> None:
+    async def search(self, channel: Callable[[Vector], Awaitable[Sequence[Candidate]]]) -> Sequence[Candidate]:
+        """What ``channel`` finds with the vector; nothing for a query without one. Raises what embedding raised."""
+        vector = await self.get()
+        return [] if vector is None else await channel(vector)
+
+    async def get(self) -> Vector | None:
+        """The vector; None for a query without one. Raises what embedding raised."""
+        if self._done is None:
+            self._done = anyio.Event()
+            await self._compute(self._done)
+        else:
+            await self._done.wait()
+        if self.error is not None:
+            raise self.error
+        return self._vector
+
+    async def _compute(self, done: anyio.Event) -> None:
         """Embed, and wake whoever waits, with the vector or with the error."""
         try:
             with anyio.fail_after(self._timeout):
@@ -76,19 +92,7 @@ class QueryVector:
             self.error = EmbedderError("embedding the query was cancelled")
             raise
         finally:
-            self._done.set()
-
-    async def search(self, channel: Callable[[Vector], Awaitable[Sequence[Candidate]]]) -> Sequence[Candidate]:
-        """What ``channel`` finds with the vector; nothing for a query without one. Raises what embedding raised."""
-        vector = await self.get()
-        return [] if vector is None else await channel(vector)
-
-    async def get(self) -> Vector | None:
-        """The vector; None for a query without one. Raises what embedding raised."""
-        await self._done.wait()
-        if self.error is not None:
-            raise self.error
-        return self._vector
+            done.set()
 
 
 def _usable(embedding: Vector) -> Vector | None:
@@ -175,34 +179,20 @@ async def run_channels(
 ) -> list[ChannelResult]:
     """Run ``channels`` under one task group; one result each, in the order given, and one for each name of a fused one.
 
-    ``timeout`` is the deadline of each channel in seconds. ``query_vector`` is computed beside them, and given up when no
-    channel is left to wait for it. Never raises for a channel; a cancellation of the caller cancels all.
+    ``timeout`` is the deadline of each channel in seconds. ``query_vector`` is the one that they ask, which says whose fault
+    the failure of a dense channel was. Never raises for a channel; a cancellation of the caller cancels all.
     """
     began = time.perf_counter()
     results: dict[str, ChannelResult] = {}
-    running = len(channels)
-    embedding = anyio.CancelScope()
-
-    async def embed(vector: QueryVector) -> None:
-        with embedding:
-            await vector.compute()
 
     async def collect(channel: Channel | FusedChannels) -> None:
-        nonlocal running
-        try:
-            if isinstance(channel, FusedChannels):
-                for result in await _run_fused(channel, query_vector, timeout, began):
-                    results[result.outcome.channel] = result
-            else:
-                results[channel.name] = await _run(channel, timeout, began)
-        finally:
-            running -= 1
-            if not running:
-                embedding.cancel()
+        if isinstance(channel, FusedChannels):
+            for result in await _run_fused(channel, query_vector, timeout, began):
+                results[result.outcome.channel] = result
+        else:
+            results[channel.name] = await _run(channel, timeout, began)
 
     async with anyio.create_task_group() as group:
-        if query_vector is not None:
-            group.start_soon(embed, query_vector)
         for channel in channels:
             group.start_soon(collect, channel)
     return [

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain_async import Engine, Object, Scope, SearchContext, SearchRequest
-from brain_async.adapters.postgres import PostgresStore
+from brain_async.adapters.postgres import open_postgres
 from brain_async.adapters.postgres.lexical_portable import best_parts, portable_terms, postings_statement
 from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
 from brain_async.adapters.postgres.pool import create_pool
@@ -238,12 +238,18 @@ async def run(parts: int, lexical: str, home: Path) -> Report:
     queries = make_queries(600)
     embedder = KnownVectors(queries)
     async with local_postgres(home) as server:
+        # Pools of their own: the store keeps the connections of its own between calls, as it does where it is opened.
         pool = await create_pool(
             server.dsn, pool_size=POOL, search_path=None, transaction_pooler=False, statement_timeout=600
         )
-        try:
-            store = PostgresStore(pool, dimension=DIMENSION, lexical=lexical)  # type: ignore[arg-type]
-            await store.migrate()
+        opened = open_postgres(
+            server.dsn,
+            dimension=DIMENSION,
+            lexical=lexical,  # type: ignore[arg-type]
+            pool_size=POOL,
+            statement_timeout=600,
+        )
+        async with pool, opened as store:
             made = list(batches(corpus(parts), 1_000))
             loaded = await store.bulk_load(made)
             del made
@@ -265,9 +271,6 @@ async def run(parts: int, lexical: str, home: Path) -> Report:
             )
             await full_pages(report, engine_search(engine), queries[:100])
             await compare_writes(report, pool, Engine(store))
-            await store.aclose()
-        finally:
-            await pool.close()
     return report
 
 

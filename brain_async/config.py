@@ -116,7 +116,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
         store_channels: how `search` asks the store. ``concurrent``: each channel by itself, with a deadline of its own.
             ``fused``: all on one connection in as few statements as can be, with the same hits, for a store that can
             (``FusedSearcher``).
-            More searches a second on a busy machine, at a price: the query's embedding must be there first, bounded by
+            It needs a third of the connections, at a price: the query's embedding must be there first, bounded by
             ``embed_timeout``, and what fails or delays one of the store's channels does so to all of them.
         require_namespace: refuse any call whose scope has no namespace.
         now: the clock; must return an aware datetime.

@@ -21,6 +21,9 @@ create function brain_search_vector_filtered(
 ) returns setof brain_candidate language plpgsql stable
 set plan_cache_mode = force_custom_plan
 set jit = off
+set enable_seqscan = on      -- brain_search_vector turns these off
+set enable_bitmapscan = on
+set enable_sort = on
 set hnsw.iterative_scan = relaxed_order
 set hnsw.ef_search = 200
 as $fn$

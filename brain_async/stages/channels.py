@@ -89,7 +89,8 @@ class QueryVector:
             self.error = EmbedderError(f"the embedder failed: {type(error).__name__}: {error}")
             self.error.__cause__ = error
         except BaseException:
-            self.error = EmbedderError("embedding the query was cancelled")
+            # The deadline of the channel that asked, and so of the others too, which began with it.
+            self.error = BackendTimeoutError("embedding the query was given up: the channel's time was over")
             raise
         finally:
             done.set()

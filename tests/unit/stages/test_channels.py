@@ -9,6 +9,7 @@ from uuid import UUID
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import numpy as np
 import pytest
 
@@ -189,6 +190,14 @@ async def test_a_hanging_embedder_is_bounded_by_its_own_and_by_the_channels_dead
     lexical, lost = await run(Channel("lexical", found), dense(vector), timeout=channel_timeout, vector=vector)
     assert (lexical.outcome.status, lost.outcome.status) == ("ok", "timeout")
     assert lost.embedder_failed, "the channel had nothing to search with: the embedder is to blame"
+
+
+async def test_two_channels_of_one_hanging_embedder_both_run_out_of_time() -> None:
+    """The deadline of the one that has it made ends the waiting of the other too, whichever comes first."""
+    vector = QueryVector(Embedder(hang), "q", timeout=60)
+    second = msgspec.structs.replace(dense(vector), name="graph_vector")
+    results = await run(dense(vector), second, timeout=SOON, vector=vector)
+    assert [(result.outcome.status, result.embedder_failed) for result in results] == [("timeout", True)] * 2
 
 
 async def test_cancelling_the_caller_cancels_every_channel_and_the_embedding() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import asyncpg
+from bench_filters import cpu_ms
 from bench_scale import batches, make_queries, one_search, prepare_schema
 from scale_corpus import LARGE
 
@@ -52,15 +53,10 @@ async def quality(report: Report, stores: dict[Backend, PostgresStore], folder: 
     return found
 
 
-def cpu_seconds(pid: int) -> float:
-    """The CPU time that a process of this machine has used."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
-
-
 async def server_seconds(connection: asyncpg.Connection[Any]) -> float:
     """The CPU that the server's processes for its clients have used."""
     pids = await connection.fetch("select pid from pg_stat_activity where backend_type = 'client backend'")
-    return sum(cpu_seconds(row["pid"]) for row in pids)
+    return sum(cpu_ms(row["pid"]) for row in pids) / 1e3
 
 
 async def speed(

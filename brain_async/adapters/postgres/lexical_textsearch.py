@@ -12,7 +12,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import asyncpg
+
 from brain_async.adapters.postgres.filters import filter_arguments
+from brain_async.adapters.postgres.languages import NamespaceLanguages
+from brain_async.adapters.postgres.pool import Connection
 from brain_async.adapters.postgres.terms import encode_term
 from brain_async.analysis import query_terms
 from brain_async.languages import DEFAULT_LANGUAGE
@@ -26,6 +30,7 @@ __all__ = [
     "TEXTSEARCH_SQL",
     "TIE_LIMIT",
     "create_textsearch_index",
+    "search_textsearch",
     "textsearch_statement",
 ]
 
@@ -71,3 +76,15 @@ def textsearch_statement(
         k,
         *filter_arguments(scope, filters),
     ]
+
+
+async def search_textsearch(
+    connection: Connection, languages: NamespaceLanguages, scope: Scope, query: str, filters: Filters, *, k: int
+) -> list[asyncpg.Record]:
+    """The ``brain_candidate`` rows of the channel, best first."""
+    return await languages.search(
+        scope,
+        lambda spoken: languages.rows(
+            connection, scope, textsearch_statement(scope, query, filters, k=k, languages=spoken)
+        ),
+    )

@@ -18,7 +18,7 @@ from brain_async.adapters.postgres.fused import search_fused
 from brain_async.adapters.postgres.languages import NamespaceLanguages
 from brain_async.adapters.postgres.lexical_index import LexicalIndex
 from brain_async.adapters.postgres.lexical_portable import search_portable
-from brain_async.adapters.postgres.lexical_textsearch import textsearch_statement
+from brain_async.adapters.postgres.lexical_textsearch import search_textsearch
 from brain_async.adapters.postgres.migrate import BackendName, LexicalChoice, migrate
 from brain_async.adapters.postgres.outbox import PostgresNodeOutbox
 from brain_async.adapters.postgres.pool import Connections, create_pool
@@ -276,18 +276,9 @@ class PostgresStore:
         return await call()
 
     async def _search_lexical(self, scope: Scope, query: str, filters: Filters, k: int) -> Sequence[Candidate]:
-        backend = await self._lexical.backend()
-        k = min(k, _MAX_K)
+        search = search_portable if await self._lexical.backend() == "portable" else search_textsearch
         async with self.connections.session() as connection:
-            if backend == "portable":
-                rows = await search_portable(connection, self._languages, scope, query, filters, k=k)
-            else:
-                rows = await self._languages.search(
-                    scope,
-                    lambda languages: self._languages.rows(
-                        connection, scope, textsearch_statement(scope, query, filters, k=k, languages=languages)
-                    ),
-                )
+            rows = await search(connection, self._languages, scope, query, filters, k=min(k, _MAX_K))
         return [candidate_from_row(row) for row in rows]
 
     async def search_trigram(self, scope: Scope, query: str, filters: Filters, *, k: int) -> Sequence[Candidate]:

@@ -133,6 +133,20 @@ async def test_small_tenant_and_selective_filters_are_exact(
     await check()
 
 
+async def test_a_property_filter_is_looked_up_in_its_index(store: PostgresStore) -> None:
+    """Which takes a bitmap scan: the search without a filter, which calls this one, does without them."""
+    scans = _INDEX_SCANS.replace("brain_objects_embedding", "brain_objects_properties")
+    seen = []
+    for _ in range(2):
+        async with store.connections.session() as connection:
+            await connection.execute("select pg_stat_force_next_flush()")
+        async with store.connections.session() as connection:
+            seen.append(await connection.fetchval(scans))
+        (query,) = _clustered(1, 6)
+        await store.search_vector(_BIG, query, Filters(properties=(PropertyFilter("n", (7,)),)), k=5)
+    assert seen[1] > seen[0]
+
+
 async def test_stored_vectors_of_any_length(store: PostgresStore) -> None:
     """Cosine does not mind the length: what half precision cannot hold is scaled; zero and non-finite are refused."""
     scope = fresh_scope()

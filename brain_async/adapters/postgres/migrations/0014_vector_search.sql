@@ -16,6 +16,7 @@ create function brain_ef_search(_k int, _parts bigint) returns text language sql
     select least(1000, greatest(2 * _k + 32, 40 * (log(_parts) - 1)))::int::text
 $$;
 
+-- What is filtered, compared one by one, or was not found through the index by brain_search_vector.
 create function brain_search_vector_filtered(
     _query real[], _k int, {{filter_arguments}}
 ) returns setof brain_candidate language plpgsql stable
@@ -53,7 +54,7 @@ begin
         return query select * from unnest(hits);
         return;
     end if;
-    if _k <= {{approximate_max_k}} and {{indexed}} then
+    if {{restricted}} and _k <= {{approximate_max_k}} and {{indexed}} then
         select coalesce(sum(c.parts), 1) into in_scope
         from brain_part_counts c where _namespace is null or c.namespace_id = _namespace;
         perform set_config('hnsw.ef_search', brain_ef_search(_k, greatest(1, in_scope)), true);
